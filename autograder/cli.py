@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from . import __version__
-from .base import gc_tuning
+from .base import gc_tuning, own
 from .base.errors import CourseError, InfrastructureFault
 from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
 
@@ -26,6 +27,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Teaching": {
         "class": "make a folder for a class",
+        "new": "begin a day of your own",
         "bundle": "pack a day for students",
         "gradescope": "pack a day's autograder for Gradescope",
         "hub": "serve a class: JupyterHub with a log-in for each student",
@@ -95,6 +97,7 @@ def about(
 
     Exit status: 0 done; 1 somebody must look; 2 a wrong argument or a damaged file.
     """
+    own.use(own.folder_of(Path()))
 
 
 course.register(app)

@@ -9,19 +9,37 @@ from pathlib import Path
 import solutions
 from course.kit.paths import ROOT
 
+from . import own
 from .errors import CourseError
 
 SYLLABUS = ROOT / "course" / "syllabus.toml"
 
 
-@cache
 def known_topics() -> tuple[str, ...]:
-    """Return all topics of the syllabus whose solutions exist, in the order of days."""
+    """Return all topics whose solutions exist, in the order of days: the course's, then the class's own."""
+    return (*topics_of_course(), *own.topics())
+
+
+@cache
+def topics_of_course() -> tuple[str, ...]:
+    """Return all topics of the course's syllabus whose solutions exist, in the order of days."""
     days = tomllib.loads(SYLLABUS.read_text(encoding="utf-8"))["day"]
-    return tuple(d["topic"] for d in sorted(days, key=lambda d: d["number"]) if solution_path(d["topic"]).exists())
+    return tuple(d["topic"] for d in sorted(days, key=lambda d: d["number"]) if path_in_course(d["topic"]).exists())
+
+
+def check_own_names() -> None:
+    """Check that each file of the class's own hidden checks is named for a topic. Raises CourseError."""
+    for path in own.files():
+        named = path.stem.startswith("test_") and path.stem.removeprefix("test_") in known_topics()
+        if path.parent.name == "hidden" and path.suffix == ".py" and not named:
+            raise CourseError(f"{path} is named for no topic: name it test_<topic>.py; topics are {', '.join(known_topics())}")
 
 
 def solution_path(topic: str) -> Path:
+    return own.file_of(topic, "solutions") or path_in_course(topic)
+
+
+def path_in_course(topic: str) -> Path:
     return Path(solutions.__file__).parent / f"{topic}.py"
 
 
@@ -34,11 +52,13 @@ def solution_source(topic: str) -> str:
 
 @cache
 def _earlier(topic: str) -> tuple[tuple[str, str], ...]:
-    topics = known_topics()
+    topics = topics_of_course()
     before = topics[: topics.index(topic)] if topic in topics else topics
     return tuple((t, solution_source(t)) for t in before)
 
 
 def earlier_sources(topic: str) -> dict[str, str]:
     """Return the source of the reference for every day before `topic`: what a worker is given, and nothing else."""
-    return dict(_earlier(topic))
+    mine = own.topics()
+    before = mine[: mine.index(topic)] if topic in mine else ()
+    return {**dict(_earlier(topic)), **{each: solution_source(each) for each in before}}

@@ -131,7 +131,7 @@ def read_attack(name: str, text: str, exercises: dict[str, float]) -> Attack:
     points, total, less, honest, tries_to = match.groups()
     names = frozenset(n.strip() for n in honest.split(",")) & exercises.keys()
     if float(total) != sum(exercises.values()) or float(points) != sum(exercises[n] for n in names):
-        raise CourseError(f"{name}: {points} of {total} are not the points of {honest!r}")
+        raise CourseError(f"{name}: the head claims {points} of {total} points, but {honest!r} has others: correct it")
     pieces = PART.split(text[match.end() :])
     parts = [("cell", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
     if name.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
@@ -369,7 +369,7 @@ def run(
     return results
 
 
-# What may not change
+# Files that must not change
 
 
 def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
@@ -388,7 +388,7 @@ def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
                 with contextlib.suppress(OSError):
                     info = os.lstat(path)
                     if not may_drop_user(forkserver_pool.level()) or FIRST_UID <= info.st_uid < FIRST_UID + NUM_UIDS:
-                        # Others write here too. What the attacks write has a name by which it is known.
+                        # Others write here too. The files that attacks write are known by their names.
                         found[str(path)] = (info.st_ino, info.st_mtime_ns if path.name.startswith("fpt-attack") else 0)
     return found
 
@@ -439,7 +439,7 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-# What is told of it
+# The report
 
 
 def as_json(results: list[Result]) -> dict[str, Any]:

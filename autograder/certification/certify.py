@@ -80,7 +80,7 @@ class Judgement:
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
     at_notebook_seed: list[Verdict] = field(default_factory=list)
-    """All verdicts with the notebook's seed, of a wrong specimen whose judging did not stop at the first failure."""
+    """All verdicts of the course's checks with the notebook's seed, of a wrong specimen whose judging did not stop at the first failure."""
     nearest_limit: float = 0.0
     """The largest share of a time limit that one of its cells or calls has used."""
 
@@ -141,7 +141,7 @@ def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
     for listed in find_specimens(folder, [topic]):
         if listed.file == file:
             return read_specimen(listed)
-    raise CourseError(f"no version {file!r} in {folder / topic}")
+    raise CourseError(f"no specimen {file!r} in {folder / topic}")
 
 
 def specimen_topics(folder: Path, topic: str | None) -> list[str]:
@@ -187,7 +187,9 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
                 verdicts = until_one_fails(specimen.topic, selected, far, seed)
             else:
                 verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
-                at_notebook_seed = verdicts if seed == NOTEBOOK_SEED else at_notebook_seed
+                if seed == NOTEBOOK_SEED:
+                    of_course = {check.name for check in selected if not check.own}
+                    at_notebook_seed = [verdict for verdict in verdicts if verdict.check in of_course]
             here = [v for v in verdicts if v.failed]
         finally:
             far.close()

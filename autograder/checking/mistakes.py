@@ -17,7 +17,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
@@ -183,23 +183,32 @@ def table_text(topic: str, exercises: Known) -> str:
     return f'{{\n "topic": {json.dumps(topic)},\n "exercises": {{\n{body}\n }}\n}}\n'
 
 
-def name_known_mistakes(topic: str, verdicts: list[Verdict], *, hidden: bool, again: Callable[[str], list[Verdict]] | None = None) -> None:
+def name_known_mistakes(
+    topic: str,
+    verdicts: list[Verdict],
+    *,
+    hidden: bool,
+    again: Callable[[str], list[Verdict]] | None = None,
+    unknown: Set[str] = frozenset(),
+) -> None:
     """Name a known mistake at the first failed check of each exercise, and report nothing twice.
 
     hidden: the verdicts are those of all checks, not of the visible ones alone. again(exercise): its verdicts with NOTEBOOK_SEED, if these
-    were made with another one.
+    were made with another one. unknown: names of checks of which the tables know nothing, a class's own; they keep their own causes.
     """
     for exercise in dict.fromkeys(v.exercise for v in verdicts):
         here = [v for v in verdicts if v.exercise == exercise]
         failed = [v for v in here if v.failed and not v.timing]
         if not failed:
             continue
-        found = profile(again(exercise) if again is not None and tells(profile(here)) else here)
+        in_table = [v for v in here if v.check not in unknown]
+        found = profile(again(exercise) if again is not None and tells(profile(in_table)) else in_table)
         if says := recognised(topic, exercise, found, hidden=hidden):
-            first = next((v for v in failed if v.outcome == "fail"), failed[0])
+            explained = [v for v in failed if v.check not in unknown]
+            first = next((v for v in explained if v.outcome == "fail"), explained[0])
             text = " Or: ".join(_sentence(each) for each in says)
             first.cause = f"Your output matches a known mistake: {text}"
-            for verdict in failed:
+            for verdict in explained:
                 if verdict is not first:
                     verdict.cause, verdict.same_as = None, first.title
         _tell_once(failed)

@@ -5,10 +5,12 @@ The same code runs in a notebook, in a terminal, in grading and in certification
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import importlib
 import inspect
+import math
 import re
 import statistics
 import time
@@ -18,14 +20,18 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from ..authoring import CheckFailed, Student, exception_names
+from ..base import own
 from ..base.datafiles import hand_computed
 from ..base.errors import CourseError, InfrastructureFault
+from ..base.parsing import parse
 from ..base.verdicts import ERROR, FAIL, INCONCLUSIVE, MEMORY, NOT_MEASURED, NOT_WRITTEN, PASS, SKIPPED, STOPPED, Verdict
+from ..lessons.syllabus import stamp
 from ..sandbox.measure.timing import Inconclusive, Race
 from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.worker import is_student_file
@@ -35,7 +41,10 @@ from .mistakes import NOTEBOOK_SEED, name_known_mistakes, what_was_seen
 
 MAX_MESSAGE = 4_000
 # Warnings of checks are about a result: nobody at a terminal is concerned.
-warnings.filterwarnings("ignore", module=r"autograder\.checking\.(checks|helpers|hidden)\b")
+warnings.filterwarnings("ignore", module=rf"(autograder\.checking\.(checks|helpers|hidden)|{own.PACKAGE})\b")
+FIXTURES = ("student", "reference", "hand", "rng")
+"""The names that a check may ask for; one that measures speed may also ask for `race`."""
+KNOWN_FIXTURES = f"a check gets {', '.join(FIXTURES)}, and race if it measures speed"
 
 
 @dataclass(frozen=True)
@@ -50,11 +59,19 @@ class Check:
     function: Callable[..., None]
     timing: bool = False
     gpu: bool = False
+    own: bool = False
+    """The mark of a check that is the class's own, and not the course's."""
+
+
+def load_checks(topic: str) -> tuple[Check, ...]:
+    """Return all checks of a topic, visible ones first and the class's own last, in the order they are written. Raises CourseError."""
+    visible, hidden = own.file_of(topic, "checks"), own.file_of(topic)
+    found = _checks_of_course(topic) if visible is None else _checks_of_class(topic, visible, stamp(visible))
+    return found if hidden is None else (*found, *_checks_of_class(topic, hidden, stamp(hidden), found))
 
 
 @functools.cache
-def load_checks(topic: str) -> tuple[Check, ...]:
-    """Return all checks of a topic, visible ones first, in the order they are written. Raises CourseError."""
+def _checks_of_course(topic: str) -> tuple[Check, ...]:
     found: list[Check] = []
     for package, hidden in (("checks", False), ("hidden", True)):
         name = f"autograder.checking.{package}.test_{topic}"
@@ -64,21 +81,52 @@ def load_checks(topic: str) -> tuple[Check, ...]:
             if error.name != name:
                 raise
             continue
-        functions = [f for f in vars(module).values() if inspect.isfunction(f) and hasattr(f, "check") and f.__module__ == name]
-        for function in sorted(functions, key=lambda f: f.__code__.co_firstlineno):
-            found.append(_check_of(function, hidden=hidden))
+        found += [_check_of(function, hidden=hidden) for function in _marked(module)]
     if not found:
         raise CourseError(f"no checks for topic {topic!r}: autograder/checking/checks/test_{topic}.py is missing")
     names = [c.name for c in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CourseError(f"topic {topic!r}: two checks are called {', '.join(twice)}: one of each would never count")
+        raise CourseError(f"topic {topic!r}: two checks are called {', '.join(twice)}, so one of them would never count: rename one")
     return tuple(found)
 
 
-def _check_of(function: Any, *, hidden: bool) -> Check:
+@functools.lru_cache(maxsize=64)
+def _checks_of_class(topic: str, path: Path, stamp: tuple[int, int], others: tuple[Check, ...] | None = None) -> tuple[Check, ...]:
+    """Return the checks in a class's own file. Raises CourseError if one of them could not count.
+
+    others: the checks before hidden ones; None: the file holds the visible checks of a day of the class.
+    """
+    found = tuple(_check_of(function, hidden=others is not None, own=True) for function in _marked(own.module_of(path)))
+    exercises = list(dict.fromkeys(check.exercise for check in (found if others is None else others)))
+    if not found:
+        raise CourseError(f'{path} holds no check: put @checks("{(exercises or [topic])[0]}") above a function')
+    taken = {check.name for check in others or ()}
+    defined = [node.name for node in parse(path.read_bytes()).body if isinstance(node, ast.FunctionDef)]
+    for check in found:
+        where = f"{path}: {check.name}"
+        if check.name in taken:
+            raise CourseError(f"{where} is the name of another check: choose another name")
+        if defined.count(check.name) > 1:
+            raise CourseError(f"{where} is defined more than once: give each check a name of its own")
+        if check.exercise not in exercises:
+            raise CourseError(f"{where} is for {check.exercise!r}, not an exercise of {topic}: choose one of {', '.join(exercises)}")
+        if unknown := asked(check.function) - {*FIXTURES, *(("race",) if check.timing else ())}:
+            raise CourseError(f"{where} asks for {min(unknown)!r}: {KNOWN_FIXTURES}")
+        if not 0 < check.weight < math.inf:
+            raise CourseError(f"{where} has the weight {check.weight}: give a number above 0")
+    return found
+
+
+def _marked(module: types.ModuleType) -> list[Any]:
+    """Return the functions of a module that are checks, in the order they are written."""
+    functions = [f for f in vars(module).values() if inspect.isfunction(f) and hasattr(f, "check") and f.__module__ == module.__name__]
+    return sorted(functions, key=lambda f: f.__code__.co_firstlineno)
+
+
+def _check_of(function: Any, *, hidden: bool, own: bool = False) -> Check:
     info = function.check
     title = (function.__doc__ or "").strip().splitlines()[0].strip().rstrip(".")
-    return Check(function.__name__, info.exercise, title, info.weight, hidden, function, info.timing, info.gpu)
+    return Check(function.__name__, info.exercise, title, info.weight, hidden, function, info.timing, info.gpu, own)
 
 
 _more: dict[str, tuple[Check, ...]] = {}
@@ -116,8 +164,10 @@ def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed:
     checks = list(selected)
     verdicts = {c.name: run_check(topic, c, student, seed=seed) for c in checks if not c.timing}
     if name_mistakes:
-        again = None if seed == NOTEBOOK_SEED else functools.partial(_with_the_notebook_seed, topic, checks, student)
-        name_known_mistakes(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again)
+        of_course = [c for c in checks if not c.own]
+        again = None if seed == NOTEBOOK_SEED else functools.partial(_with_the_notebook_seed, topic, of_course, student)
+        of_class = {c.name for c in checks if c.own}
+        name_known_mistakes(topic, list(verdicts.values()), hidden=any(c.hidden for c in checks), again=again, unknown=of_class)
     verdicts |= {v.check: v for v in run_timing(topic, [c for c in checks if c.timing], student, list(verdicts.values()), seed=seed)}
     return [verdicts[c.name] for c in checks]
 
@@ -234,7 +284,7 @@ def fixtures(topic: str, check: Check, student: Student, seed: int, patient: boo
             case "race" if check.timing:
                 made[name] = Race(topic, student, seed=f"{seed}/{topic}/{check.name}", patient=patient)
             case _:
-                raise CourseError(f"check {check.name} asks for {name!r}; fixtures are student, reference, hand, rng, and race for timing")
+                raise CourseError(f"check {check.name} asks for {name!r}: {KNOWN_FIXTURES}")
     return made
 
 
@@ -283,7 +333,8 @@ def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str |
 
     The topic's checks may know it, and must state it without the message's own words.
     """
-    checks = importlib.import_module(f"autograder.checking.checks.test_{topic}")
+    path = own.file_of(topic, "checks")
+    checks = importlib.import_module(f"autograder.checking.checks.test_{topic}") if path is None else own.module_of(path)
     tell: Callable[[str, str, str], str | None] | None = getattr(checks, "cause_of_exception", None)
     return tell(exercise, name, message) if tell is not None else None
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..base import own
 from ..base.errors import CourseError
 from ..base.files import write_whole
-from .grading import console, progress_bar, say, stderr
+from .grading import console, progress_bar, say, stderr, use_own_checks
 
 if TYPE_CHECKING:
     from ..certification import attack_suite
@@ -49,6 +50,8 @@ def certify(
     from .mutating import judge_mutants
 
     want(isolation)
+    if learn or mutate or changed or into:
+        own.use(None)
     if topic not in (None, "attacks"):
         topic = topic_of(topic)
     if learn:
@@ -64,14 +67,19 @@ def certify(
 
 
 def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: int | None, as_json: bool, into: Path | None) -> None:
-    """Judge specimens and attacks, and report. Exit with status 2 if a judgement is invalid, with 1 if one is not as expected."""
+    """Judge specimens and attacks, and report. Exit with status 2 if a judgement is invalid, with 1 if one is not as expected.
+
+    In a class's folder the class's own checks judge, too, but never for published figures (into).
+    """
     from ..base.specimen_files import SPECIMENS
     from ..certification.certify import require_commit, specimen_topics
 
-    folder = specimens or SPECIMENS
+    folder = specimens or own_specimens(topic) or SPECIMENS
     results: list[TopicResult] = []
     if into:
         require_commit()
+    elif topic != "attacks":
+        use_own_checks(Path(), specimen_topics(folder, topic))
     if topic != "attacks":
         for part in specimen_topics(folder, topic) if into else [topic]:
             results += (judged := judge_specimens(part, folder, seeds, jobs))
@@ -88,6 +96,12 @@ def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: 
         raise typer.Exit(2)
     if not all(r.clean for r in results) or not all(r.honest for r in attacks or []):
         raise typer.Exit(1)
+
+
+def own_specimens(topic: str | None) -> Path | None:
+    """Return the folder of the specimens of a class's own day; None for a topic of the course."""
+    folder = own.used()
+    return folder / "specimens" if folder is not None and topic in own.topics() else None
 
 
 def judge_specimens(topic: str | None, folder: Path, seeds: int, jobs: int | None) -> list[TopicResult]:

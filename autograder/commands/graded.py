@@ -1,4 +1,4 @@
-"""The whole judgement on a learner's own notebook: graded as a submission is, with every check and nothing stored."""
+"""Grading of a learner's own notebook: as a submission, with every check; nothing is stored."""
 
 from __future__ import annotations
 

@@ -78,6 +78,7 @@ def grade(
     from ..gradebook.books.class_folder import ClassFolder
 
     days, folder = chosen_days(day), ClassFolder.of(submitted, db)
+    use_own_checks(folder.root, (day.topic for day in days))
     tasks, bad_folders = read_submissions(folder, days, student, submitted)
     check_books(folder)
     with exclusive_executor(jobs, isolation, folder.records, kind=executor, scheduler=scheduler) as grader:
@@ -87,6 +88,20 @@ def grade(
     stopped.over()
     print_summary(records)
     raise_status(records, failures, bad_folders, folder)
+
+
+def use_own_checks(root: Path, topics: Iterable[str]) -> None:
+    """Run a class's own hidden checks, too, from now on, and name their files for these topics. Raises CourseError.
+
+    root: the class's folder.
+    """
+    from ..base import own
+    from ..base.course_table import check_own_names
+
+    own.use(own.folder_of(root))
+    check_own_names()
+    for path in filter(None, map(own.file_of, topics)):
+        say(f"with checks of your own: {path}")
 
 
 def read_submissions(folder: ClassFolder, days: Sequence[Day], student: str | None, shown: Path) -> tuple[list[Task], list[str]]:

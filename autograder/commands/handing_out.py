@@ -1,7 +1,8 @@
-"""Commands that begin a class and give it work: class, bundle, and gradescope, for a class that is graded there."""
+"""Commands that begin a class and give it work: class, new, bundle, and gradescope, for a class that is graded there."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ..base import own
 from .course import DayArgument, chosen_days
+from .grading import use_own_checks
 
 if TYPE_CHECKING:
     from ..lessons import Day
@@ -19,6 +22,7 @@ console = Console()
 
 def register(app: typer.Typer) -> None:
     app.command("class")(make_class)
+    app.command()(new)
     app.command()(bundle)
     app.command()(gradescope)
 
@@ -28,12 +32,14 @@ NBGRADER_CONFIG = '''"""nbgrader's settings for this class: its folders and the 
 import os
 from pathlib import Path
 
+from autograder.base import own
 from autograder.lessons import ROOT
 from autograder.gradebook.books.settings import configure
 
 c = get_config()  # noqa: F821 - nbgrader gives it
 configure(c)
 here = Path(__file__).resolve().parent
+own.use(own.folder_of(here))
 c.CourseDirectory.root = str(here)
 c.CourseDirectory.source_directory = os.path.relpath(ROOT / "build" / "source", here)
 c.CourseDirectory.release_directory = "release"
@@ -59,6 +65,22 @@ def make_class(folder: Annotated[Path, typer.Argument(help="A folder for one cla
             build_source(day)
 
 
+class Kind(enum.StrEnum):
+    day = "day"
+
+
+def new(
+    kind: Annotated[Kind, typer.Argument(help="The thing to begin.")],
+    name: Annotated[str, typer.Argument(help="Its topic, a Python name: eta_sampling.")],
+    folder: Annotated[Path, typer.Option("--into", help="Folder of the class's own material.")] = Path(own.FOLDER),
+) -> None:
+    """Begin a day of your own: lesson, reference solution, checks and specimens, all green. Overwrites nothing."""
+    from ..lessons.scaffold import write_day
+
+    for path in write_day(name, folder.absolute()):
+        console.print(f"new: {path}", markup=False, highlight=False, soft_wrap=True)
+
+
 def bundle(
     day: DayArgument = None,
     folder: Annotated[Path, typer.Option("--to", help="Output folder.")] = Path("bundles"),
@@ -76,6 +98,7 @@ def gradescope(
     """Pack a day's autograder for Gradescope, with hidden checks. For staff only."""
     from ..gradebook.lms.gradescope_zip import write_zip
 
+    use_own_checks(Path(), (each.topic for each in chosen_days(day)))
     _write_zips(write_zip, day, folder)
 
 

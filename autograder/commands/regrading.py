@@ -23,6 +23,7 @@ from .grading import (
     say,
     shown_database,
     tell,
+    use_own_checks,
 )
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def regrade(
     from ..grading.tasks import find_tasks
 
     days, folder = chosen_days(day), ClassFolder.of(submitted, db)
+    use_own_checks(folder.root, (day.topic for day in days))
     tasks = list(find_tasks(folder.submitted, days, student))
     if not tasks:
         raise CourseError(f"no submission under {submitted} for {', '.join(d.slug for d in days)}")

@@ -22,6 +22,7 @@ from .grading import (
     progress_bar,
     say,
     tell,
+    use_own_checks,
     without_grade,
 )
 from .grading import counts_text as counts_of_records
@@ -83,6 +84,7 @@ def a_round(
         raise CourseError("--assignment is for --to canvas only")
     (found,) = chosen_days(day)
     folder = ClassFolder.of(submitted, db)
+    use_own_checks(folder.root, [found.topic])
     check_books(folder)
     stopped = Stop(again="")
     steps = (

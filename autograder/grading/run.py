@@ -100,7 +100,7 @@ class Run:
                 self.note(number, record)
 
     def grade(self, executor: Executor | None) -> None:
-        """Grade the tasks without a record, side by side, after the canaries of their days."""
+        """Grade the tasks that have no record yet, in parallel, after the canaries of their days."""
         tasks = self.without_record()
         if not tasks:
             return

@@ -91,7 +91,7 @@ def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
 def student_folders(submitted: Path) -> list[Path]:
     if not submitted.is_dir():
         form = f"{submitted}/<student>/<day>/<day>.ipynb"
-        raise CourseError(f"no folder {submitted}: submissions are looked for in {form}")
+        raise CourseError(f"no folder {submitted}: put submissions at {form}")
     return sorted(p for p in submitted.iterdir() if p.is_dir() and not p.name.startswith("."))
 
 

@@ -3,7 +3,8 @@
 Certification, stored records (`grade --resume`, `round`), a cluster's handshake, canaries and cached results of mutants all use it.
 The list is read from the sources: the checks of the topic and all modules that they import, the modules that grade (in the grader's
 process and in the worker's), the parts of the kit that any of these or a reference imports, the kit's data, the reference solutions up
-to the topic, its tables of known mistakes, and its hand-computed numbers. Comments and line breaks in Python do not count.
+to the topic, its tables of known mistakes, its hand-computed numbers, and the class's own files of the topic. Comments, line breaks
+and docstrings in Python do not count, but for the docstrings of checks, which are their titles.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
+from ..base import own
 from ..base.course_table import known_topics
 from ..base.imports import imported_files, kit_files
-from ..base.parsing import parse
+from ..base.parsing import parse, without_docstrings
 from ..lessons import ROOT, Day, lesson
 from ..lessons.syllabus import stamp
 
@@ -32,12 +34,12 @@ DATA = (".json", ".jsonl", ".safetensors")
 
 
 def files(topic: str, root: Path = ROOT) -> list[Path]:
-    """Return the files that a verdict on this topic depends on, as sorted paths from root, besides NUMBERS."""
-    checks = (f"autograder.checking.checks.test_{topic}", f"autograder.checking.hidden.test_{topic}")
+    """Return the files that a verdict on this topic depends on, as sorted paths from root, besides NUMBERS and the class's own files."""
+    checks = (f"autograder.checking.checks.test_{topic}", f"autograder.checking.hidden.test_{topic}", *own.imports_of(topic))
     found = imported_files(root, (*GRADERS, *checks), lambda name: name.startswith(NO_GRADERS))
     topics = known_topics()
-    found |= {Path("solutions") / f"{name}.py" for name in ("__init__", *topics[: topics.index(topic) + 1])}
-    found |= kit_files(root, found)
+    found |= {Path("solutions") / f"{name}.py" for name in ("__init__", *topics[: topics.index(topic) + 1]) if name not in own.topics()}
+    found |= kit_files(root, found, own.imports_of(topic))
     found |= {path for path in mistake_tables(topic) if (root / path).exists()}
     models = root / "datasets" / "models"
     found |= {
@@ -52,26 +54,32 @@ def mistake_tables(topic: str) -> list[Path]:
 
 def digest(topic: str, root: Path = ROOT) -> str:
     """Return a digest of these files, the topic's hand-computed numbers, and the versions of Python and of the libraries at work."""
-    known = _known.get((topic, root))
+    of_class = own.inputs(topic)
+    known = _known.get((topic, root, of_class))
     if known is None or known[0] != _stamps(known[1]):
         paths = [root / path for path in files(topic, root)]
-        watched = (root / NUMBERS, *paths)
-        known = _known[topic, root] = (_stamps(watched), watched, _digest(topic, root, paths))
+        watched = (root / NUMBERS, *paths, *of_class)
+        known = _known[topic, root, of_class] = (_stamps(watched), watched, _digest(topic, root, paths, of_class))
     return hashlib.sha256(repr((known[2], environment())).encode()).hexdigest()
 
 
-_known: dict[tuple[str, Path], tuple[object, tuple[Path, ...], str]] = {}
-"""The digests computed so far, {(topic, root): (file stamps, files, digest)}: a class of thousands asks again for each submission."""
+_known: dict[tuple[str, Path, tuple[Path, ...]], tuple[object, tuple[Path, ...], str]] = {}
+"""The digests computed so far, {(topic, root, the class's own files): (file stamps, files, digest)}.
+
+A class of thousands asks again for each submission.
+"""
 
 
 def _stamps(paths: tuple[Path, ...]) -> tuple[object, ...]:
     return tuple(stamp(path) if path.exists() else None for path in paths)
 
 
-def _digest(topic: str, root: Path, paths: list[Path]) -> str:
+def _digest(topic: str, root: Path, paths: list[Path], of_class: tuple[Path, ...]) -> str:
     found = hashlib.sha256(repr(numbers(topic, (root / NUMBERS).read_bytes())).encode())
     for path in paths:
         found.update(f"\0{path.relative_to(root).as_posix()}\0".encode() + hashlib.sha256(meaning(path, path.read_bytes())).digest())
+    for path in of_class:
+        found.update(f"\0own/{path.parent.name}\0".encode() + hashlib.sha256(meaning(path, path.read_bytes())).digest())
     return found.hexdigest()
 
 
@@ -95,10 +103,14 @@ def numbers(topic: str, content: bytes) -> object:
 
 
 def meaning(path: Path, content: bytes) -> bytes:
-    """Return the part of a file that counts: of Python a digest of the program with its docstrings, of other files every byte."""
-    return _program(content) if path.suffix == ".py" else content
+    """Return the part of a file that counts: for Python a digest of the program, for other files every byte.
+
+    Docstrings count in files of checks alone: there they are the titles that students see.
+    """
+    return _program(content, path.parent.name in ("checks", "hidden")) if path.suffix == ".py" else content
 
 
 @functools.lru_cache(maxsize=1024)
-def _program(source: bytes) -> bytes:
-    return hashlib.sha256(ast.dump(parse(source)).encode()).digest()
+def _program(source: bytes, docstrings: bool) -> bytes:
+    tree = parse(source)
+    return hashlib.sha256(ast.dump(tree if docstrings else without_docstrings(tree)).encode()).digest()

@@ -18,6 +18,7 @@ import time
 import zipfile
 from pathlib import Path
 
+from ..base import own
 from ..gradebook.lms.bundle import UNPACKED, bundle_bytes
 from ..lessons import ROOT, Day, syllabus
 from .layout import HubFolder
@@ -86,4 +87,5 @@ def watch(folder: HubFolder) -> None:
 
 if __name__ == "__main__":
     with contextlib.suppress(KeyboardInterrupt):
+        own.use(own.folder_of(Path(sys.argv[1])))
         watch(HubFolder(Path(sys.argv[1])))

@@ -28,7 +28,7 @@ NO_TIME = "1970-01-01 00:00:00 UTC"
 
 
 class CollectOwned(ExchangeCollect):
-    """A collector that takes of each student the newest notebook that they have handed in themselves, and nothing else.
+    """A collector that takes only the newest notebook that each student has handed in themselves.
 
     With nbgrader's own option `check_owner` off, where all have one account, everything counts as their own.
     """
@@ -106,7 +106,7 @@ class CollectOwned(ExchangeCollect):
         Path(dest, notebook).write_bytes(content)
         Path(dest, HAND_IN).write_text(Path(src).name, encoding="utf-8")
         Path(dest, "timestamp.txt").write_text(Path(src).name.rsplit("+", 3)[2], encoding="utf-8")
-        # Without one nobody could fetch this feedback, and nbgrader would release nobody's.
+        # Without a secret nobody could fetch this feedback, and nbgrader would release no feedback at all.
         Path(dest, SECRET).write_bytes(read_secret(Path(src)) or secrets.token_hex(64).encode())
 
     def _leave_out(self, src: str, why: str) -> None:

@@ -111,7 +111,7 @@ def make_account(folder: HubFolder, name: str) -> None:
         if Path(there.pw_dir) != home:
             raise CourseError(f"the account {name!r} belongs to another class (its home is {there.pw_dir}): give this student another id")
         return
-    # Where an account was lost and its home was not (another machine, a new container), the home is still theirs.
+    # If an account was lost and its home was not (another machine, a new container), the home still belongs to the student.
     if home.exists() and (whose := _account_of(home.stat().st_uid)):
         raise CourseError(f"{home} belongs to {whose}, perhaps from a trial: move it away, or give it a user number that no account has")
     number = ["--uid", str(home.stat().st_uid), "--no-create-home"] if home.exists() else ["--create-home"]

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..base import own
 from ..base.errors import CourseError
 from ..lessons import ROOT, build_source, release_notebook_path, syllabus
 from .config import ACCOUNTS, INSTRUCTOR
@@ -57,6 +58,7 @@ PLUGIN = "@jupyter/nbgrader:"
 def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: str) -> None:
     """Start the class server. It does not return: this process becomes JupyterHub. Raises CourseError if something is missing."""
     folder = HubFolder(of_class.resolve())
+    own.use(own.folder_of(folder.of_class))
     _look_before(folder, host=host, port=port, accounts=accounts)
     roster = students(folder)
     if instructor in roster.by_id:
@@ -70,7 +72,7 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
     lay_out(folder)
     for day in syllabus():
         if release_notebook_path(day).exists():
-            build_source(day)  # what formgrader lists, and generates from
+            build_source(day)  # formgrader lists these, and generates from them
     if instructor not in before:
         print(f"The password of the instructor, {instructor}: {known[instructor]}")
     print(f"Names and first passwords to hand out, including the instructor's: {folder.accounts}")
@@ -116,7 +118,7 @@ def _look_before(folder: HubFolder, *, host: str, port: int, accounts: bool) -> 
     if accounts:
         _look_at_accounts(folder)
     elif host not in ("127.0.0.1", "localhost"):
-        raise CourseError(f"without --accounts all servers run as you, so only this machine may connect, and {host} would let others in")
+        raise CourseError(f"without --accounts all servers run as you, so {host} would let others act as you: use 127.0.0.1")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

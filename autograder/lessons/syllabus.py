@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from autograder.base import own
 from autograder.base.errors import CourseError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +19,10 @@ _FIELDS = {"number": int, "topic": str, "title": str, "question": str, "minutes"
 
 @dataclass(frozen=True)
 class Day:
-    """One row of the table. `root` is the checkout that it was read from; every path follows from it."""
+    """One row of the table. `root` is the checkout that it was read from; every path follows from it.
+
+    own: the folder of a class's own material, for a day of the class; its files are there.
+    """
 
     number: int
     topic: str
@@ -28,14 +32,20 @@ class Day:
     difficulty: str
     prerequisites: tuple[str, ...] = ()
     root: Path = field(default=ROOT, repr=False)
+    own: Path | None = field(default=None, repr=False)
 
     @property
     def slug(self) -> str:
         return f"day{self.number:02d}_{self.topic}"
 
     @property
+    def home(self) -> Path:
+        """Return the folder with the day's files: the checkout, or the class's own."""
+        return self.own or self.root
+
+    @property
     def folder(self) -> Path:
-        return self.root / "course" / self.slug
+        return self.home / "course" / self.slug
 
     @property
     def lesson_path(self) -> Path:
@@ -43,7 +53,12 @@ class Day:
 
     @property
     def solutions_path(self) -> Path:
-        return self.root / "solutions" / f"{self.topic}.py"
+        return self.home / "solutions" / f"{self.topic}.py"
+
+    @property
+    def checks_path(self) -> Path:
+        """Return the path of the visible checks."""
+        return (self.own or self.root / "autograder" / "checking") / "checks" / f"test_{self.topic}.py"
 
     @property
     def ready(self) -> bool:
@@ -51,16 +66,27 @@ class Day:
         return self.lesson_path.exists()
 
 
-def syllabus(root: Path = ROOT) -> list[Day]:
-    """Return all days, in order. Raises CourseError if the table contradicts itself."""
-    path = root / "course" / "syllabus.toml"
+def syllabus(root: Path | None = None) -> list[Day]:
+    """Return all days, in order. Raises CourseError if the table contradicts itself.
+
+    root: a checkout; without it the days are those of this checkout and, after them, the class's own.
+    """
+    days = _days_of_course(root or ROOT)
+    folder = own.used() if root is None else None
+    if folder is None or not (folder / own.SYLLABUS).is_file():
+        return list(days)
+    return [*days, *(replace(day, root=ROOT, own=folder) for day in _read(folder, stamp(folder / own.SYLLABUS), days))]
+
+
+def _days_of_course(root: Path) -> tuple[Day, ...]:
+    path = root / own.SYLLABUS
     try:
-        return list(_read(root, stamp(path)))
+        return _read(root, stamp(path))
     except FileNotFoundError:
-        raise CourseError(f"{path} is missing: it is the table of days") from None
+        raise CourseError(f"{path}, the table of days, is missing: restore it from git") from None
 
 
-def find_day(name: str | int, root: Path = ROOT) -> Day:
+def find_day(name: str | int, root: Path | None = None) -> Day:
     """Return the day that a person means by "5", "05", "day05", "day05_samplers" or "samplers"."""
     days = syllabus(root)
     wanted = str(name).strip().lower()
@@ -79,13 +105,14 @@ def stamp(path: Path) -> tuple[int, int]:
 
 
 @functools.lru_cache(maxsize=8)
-def _read(root: Path, stamp: tuple[int, int]) -> tuple[Day, ...]:
-    where = "course/syllabus.toml"
+def _read(root: Path, stamp: tuple[int, int], before: tuple[Day, ...] = ()) -> tuple[Day, ...]:
+    """Return the days of one table. before: those of the table that it continues."""
+    where = own.SYLLABUS.as_posix() if not before else str(root / own.SYLLABUS)
     try:
-        rows = tomllib.loads((root / where).read_text(encoding="utf-8")).get("day", [])
+        rows = tomllib.loads((root / own.SYLLABUS).read_text(encoding="utf-8")).get("day", [])
     except tomllib.TOMLDecodeError as error:
         raise CourseError(f"{where}: {error}") from None
-    days: list[Day] = []
+    days = list(before)
     for row in rows:
         day = _day(row, root, where)
         earlier = {other.topic for other in days}
@@ -97,7 +124,7 @@ def _read(root: Path, stamp: tuple[int, int]) -> tuple[Day, ...]:
             if topic not in earlier:
                 raise CourseError(f"{where}: day {day.number}: the prerequisite {topic!r} is not the topic of an earlier day")
         days.append(day)
-    return tuple(days)
+    return tuple(days[len(before) :])
 
 
 def _day(row: dict[str, Any], root: Path, where: str) -> Day:

@@ -27,7 +27,7 @@ BY_HAND = ROOT / "docs" / "site"
 
 FIRST = ("first_hour",)
 TO_LOOK_UP = ("cheat_sheet", "functions", "numbers", "serving")
-TO_TEACH = ("first_class", "instructor", "class_server", "grading", "clusters", "ci_template")
+TO_TEACH = ("first_class", "instructor", "own_days", "class_server", "grading", "clusters", "ci_template")
 TO_TRUST = ("certification", "mutants", "attacks")
 TO_CHANGE = ("architecture", "contributing")
 

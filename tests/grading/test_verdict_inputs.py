@@ -71,14 +71,23 @@ def test_a_change_of_anything_else_does_not(copy, name):
     (copy / name).write_bytes(content)
 
 
-def test_a_comment_does_not_count(copy):
+@pytest.mark.parametrize(
+    ("name", "old", "new", "counts"),
+    [
+        ("autograder/sandbox/process/worker.py", "\nimport", "\n# A reason.\nimport", False),
+        ("solutions/samplers.py", '"""Return', '"""Give back', False),
+        ("autograder/checking/helpers/devices.py", '"""', '"""Other words. ', False),
+        ("autograder/sandbox/measure/timing.py", 'MIN_SPREAD = 4.0\n"""', 'MIN_SPREAD = 4.0\n"""Other words. ', False),
+        ("autograder/checking/checks/test_samplers.py", '(student):\n    """', '(student):\n    """Another title. ', True),
+    ],
+)
+def test_comments_and_docstrings_do_not_count_but_titles_of_checks_do(copy, name, old, new, counts):
     before = verdict_inputs.digest("samplers", copy)
-    path = copy / "autograder" / "sandbox" / "process" / "worker.py"
-    content = path.read_text()
-    path.write_text(content.replace("\nimport", "\n# A reason.\nimport", 1))
-    assert path.read_text() != content
-    assert verdict_inputs.digest("samplers", copy) == before
-    path.write_text(content)
+    content = (copy / name).read_text()
+    (copy / name).write_text(content.replace(old, new, 1))
+    assert (copy / name).read_text() != content
+    assert (verdict_inputs.digest("samplers", copy) != before) == counts
+    (copy / name).write_text(content)
 
 
 def test_a_topics_numbers_worked_out_by_hand_count_and_another_topics_do_not(copy):

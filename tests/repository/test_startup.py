@@ -46,6 +46,7 @@ WITHOUT = (
     ["similar", DAY],
     ["export", DAY],
     ["export", DAY, "--to", "gradescope"],
+    ["new", "day", "twice"],
 )
 SCRIPT = """
 import importlib.abc, json, sys, traceback

@@ -262,7 +262,7 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
         was := tuple(older.get(name, newer[name]) for name in ("origin", "share"))
     ):
         raise CourseError(
-            f"earlier results are of --origin {was[0]} --share {was[1]}, not of {asked[0]} {asked[1]}: give another file"
+            f"the file has results for --origin {was[0]} --share {was[1]}, not for {asked[0]} and {asked[1]}: give another file"
         )
     topics = {name: {"run": run["run"], **told} for run in (older, newer) for name, told in run["topics"].items()}
     order = known_topics()

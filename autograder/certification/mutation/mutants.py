@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ...base.course_table import solution_source
 from ...base.errors import CourseError
-from ...base.parsing import parse
+from ...base.parsing import parse, without_docstrings
 from ...base.specimen_files import SPECIMENS, find_specimens
 from ...lessons.marks import BEGIN, END
 from ...sandbox.submission import Cell
@@ -100,10 +100,7 @@ def plain(source: str) -> str | None:
             compile(tree, "mutant", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(tree)
+    return ast.unparse(without_docstrings(tree))
 
 
 def difference(before: str, after: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Integer, Unicode
 
+from ...base import own
 from ...base.errors import InfrastructureFault
 from ...grading import verdict_inputs
 from ...grading.canaries import canaries
@@ -147,6 +148,7 @@ class WriteVerdicts(NbGraderPreprocessor):
         """Return the record of a submission. Raises CourseError for an invalid id, and if submissions cannot be run safely."""
         check_student_id(student)
         coursedir = self.parent.parent.coursedir
+        own.use(own.folder_of(Path(coursedir.root)))
         folder = Path(coursedir.format_path(coursedir.submitted_directory, student, slug))
         task = Task(student, find_day(slug), folder / f"{slug}.ipynb")
         records = Path(coursedir.root) / self.records

@@ -135,7 +135,7 @@ def _zip_members(path: Path) -> Iterator[Member | Refused]:
     archive = _opened(path)  # open as long as a member may be read
     entries = [entry for entry in archive.infolist() if not entry.is_dir() and not IGNORED.search(entry.orig_filename)]
     if len(entries) > MAX_MEMBERS:
-        raise CourseError(f"{path} holds {len(entries):,} files, more than {MAX_MEMBERS:,}: no class hands in so many")
+        raise CourseError(f"{path} holds {len(entries):,} files, more than {MAX_MEMBERS:,}: give the download of one assignment")
     names = Counter(entry.orig_filename for entry in entries)
     budget = MAX_TOTAL_BYTES
     for entry in entries:
@@ -185,7 +185,7 @@ def _opened(path: Path) -> zipfile.ZipFile:
             # Before a table of contents is read: a hundred megabytes of one become gigabytes of objects.
             end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
         if end is not None and max(end[zipfile._ECD_SIZE], 0) > MAX_DIRECTORY_BYTES:  # type: ignore[attr-defined]
-            raise CourseError(f"{path} has a table of contents of {end[zipfile._ECD_SIZE] / 1e6:.0f} MB: no class hands in so much")  # type: ignore[attr-defined]
+            raise CourseError(f"{path} has a table of contents of {end[zipfile._ECD_SIZE] / 1e6:.0f} MB: download it again")  # type: ignore[attr-defined]
         return zipfile.ZipFile(path)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, UnicodeDecodeError, ValueError, OSError) as error:
         raise CourseError(f"{path} is not a readable zip ({error}): download it again") from None

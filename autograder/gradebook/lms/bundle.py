@@ -15,8 +15,9 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ...base import own
 from ...base.errors import CourseError
-from ...base.imports import imported_files
+from ...base.imports import imported_files, names_imported
 from ...lessons import Day, lesson, marks, release_notebook_path, start_bytes, syllabus
 from ...notebook import durations
 
@@ -70,9 +71,10 @@ def put(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) 
 
 def _lay_out(day: Day, place: Path) -> None:
     root = day.root
-    days = [each for each in syllabus(root) if each.ready and each.number <= day.number]
-    earlier = [each for each in syllabus(root) if each.number < day.number]
-    for module in sorted(imported_modules(root, (f"checking.checks.test_{each.topic}" for each in days))):
+    every = syllabus(None if day.own else root)
+    days = [each for each in every if each.ready and each.number <= day.number]
+    earlier = [each for each in every if each.number < day.number]
+    for module in sorted(imported_modules(root, imports_of_checks(days))):
         _copy(root, place, module)
     for each in days:
         if (table := root / "autograder" / "checking" / "checks" / "mistakes" / f"{each.topic}.json").exists():
@@ -80,17 +82,19 @@ def _lay_out(day: Day, place: Path) -> None:
     for package in ("autograder/checking/checks", "autograder/checking/hidden", "course", "solutions"):
         _copy(root, place, Path(package) / "__init__.py")
     for each in days:
-        _copy(root, place, each.lesson_path.relative_to(root))
+        _copy(each.home, place, each.lesson_path.relative_to(each.home))
         for path in _plain_files(each.folder / "figures"):
-            _copy(root, place, path.relative_to(root))
+            _copy(each.home, place, path.relative_to(each.home))
+        if each.own:
+            _copy(each.own, place / "autograder" / "checking", each.checks_path.relative_to(each.own))
     for each in earlier:
         if each.solutions_path.exists():
-            _copy(root, place, each.solutions_path.relative_to(root))
-    _write(place / day.solutions_path.relative_to(root), stubs(day))
+            _copy(each.home, place, each.solutions_path.relative_to(each.home))
+    _write(place / day.solutions_path.relative_to(day.home), stubs(day))
     # Earlier days' notebooks came with their own bundles; what a student lacks can still be read and done.
     for each in days:
         if release_notebook_path(each).exists():
-            _copy(root, place, release_notebook_path(each).relative_to(root))
+            _copy(each.home, place, release_notebook_path(each).relative_to(each.home))
     for folder in ("course/kit", "course/lab"):
         for path in sorted((root / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
@@ -101,7 +105,8 @@ def _lay_out(day: Day, place: Path) -> None:
             _copy(root, place, path.relative_to(root))
     _write(place / "datasets" / "hand_computed.toml", numbers(days))
     _write(place / "autograder" / "notebook" / "pace.json", durations.table_text({each.topic for each in days}))
-    _copy(root, place, Path("course/syllabus.toml"))
+    tables = [(folder / own.SYLLABUS).read_text(encoding="utf-8") for folder in (root, day.own) if folder]
+    _write(place / own.SYLLABUS, "\n".join(tables))
     _copy(root, place, Path("course/start_here.md"))
     (place / "course" / "start_here.ipynb").write_bytes(start_bytes(place))
     _write(place / "requirements.txt", requirements(root))
@@ -131,15 +136,25 @@ def _write(path: Path, text: str) -> None:
 def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
     """Return the files of `autograder` that notebooks and checks may import, followed from ROOTS and more, as paths from root.
 
-    Raises CourseError if this leads to something that no student may have.
+    Raises CourseError if one of them imports a module that no student may have.
     """
 
     def refused(name: str) -> bool:
         if name.startswith(FORBIDDEN):
-            raise CourseError(f"a bundle cannot be made: what students import leads to {name}")
+            raise CourseError(f"a bundle cannot be made: modules for students import {name}, which is not for them; remove that import")
         return False
 
     return imported_files(root, ("autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))), refused)
+
+
+def imports_of_checks(days: Iterable[Day]) -> Iterator[str]:
+    """Yield the modules of `autograder` with the visible checks of these days, or that the checks of a class's own day import."""
+    for day in days:
+        if day.own:
+            names = names_imported(day.checks_path.read_text(encoding="utf-8"), "")
+            yield from (name.removeprefix("autograder.") for name in names if name.startswith("autograder."))
+        else:
+            yield f"checking.checks.test_{day.topic}"
 
 
 def stubs(day: Day) -> str:
@@ -163,7 +178,7 @@ def numbers(days: list[Day]) -> str:
     text = (days[0].root / "datasets" / "hand_computed.toml").read_text(encoding="utf-8")
     wanted = set()
     for day in days:
-        checks = (day.root / "autograder" / "checking" / "checks" / f"test_{day.topic}.py").read_text(encoding="utf-8")
+        checks = day.checks_path.read_text(encoding="utf-8")
         wanted |= {(day.topic, n.value) for n in ast.walk(ast.parse(checks)) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     heads = list(SECTION.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]

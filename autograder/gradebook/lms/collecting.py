@@ -137,7 +137,7 @@ class Collector:
                 for found in sorted(several, key=lambda f: f.rank):
                     outcomes.append(self.put_safely(found, source.name, form))
         finally:
-            self.notes.save()  # what is in its place has its time, whatever became of the others
+            self.notes.save()  # each stored file has its time, even if others failed
         return outcomes
 
     def put_safely(self, found: Found, archive: str, form: str) -> Outcome:

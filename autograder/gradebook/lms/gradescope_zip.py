@@ -1,4 +1,4 @@
-"""The zip that Gradescope takes as a day's autograder: the course, and two scripts that call it.
+"""The zip that Gradescope takes as a day's autograder: the course, the class's own material, and two scripts that call it.
 
 It contains answers and hidden checks, as grading needs them; Gradescope shows it to staff alone.
 """
@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...base import own
 from ...base.files import write_whole
 from ...lessons import Day
 from .bundle import put
@@ -29,6 +30,8 @@ def write_zip(day: Day, folder: Path) -> Path:
             put(archive, name, text.encode(), 0o755)
         for path in _course(day.root):
             put(archive, f"course/{path.relative_to(day.root).as_posix()}", path.read_bytes())
+        for path in own.files():
+            put(archive, f"course/{own.FOLDER}/{path.relative_to(own.used() or path).as_posix()}", path.read_bytes())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{day.slug}.zip"
     write_whole(path, packed.getvalue())

@@ -16,13 +16,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from ...base import own
 from ...base.errors import CourseError, InfrastructureFault
 from ...grading.executors import chosen
 from ...grading.grade import Options
 from ...grading.records import Record
 from ...grading.run import drawn_seed, grade_all
 from ...grading.tasks import Task
-from ...lessons import Day, find_day
+from ...lessons import ROOT, Day, find_day
 from ...sandbox.submitted_file import MAX_BYTES
 from ..books.class_folder import ClassFolder
 from ..results import class_results
@@ -64,8 +65,9 @@ def graded(day: Day, notebook: Path) -> dict[str, Any]:
 
 
 def main(slug: str, base: Path = Path("/autograder")) -> int:
-    day = find_day(slug)
     try:
+        own.use(own.folder_of(ROOT))
+        day = find_day(slug)
         made = graded(day, notebook_of(base / "submission", day))
     except NoNotebook as error:
         made = {"score": 0, "output": str(error), "tests": []}

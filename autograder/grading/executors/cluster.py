@@ -59,7 +59,7 @@ class Dask:
         self.client: Client | None = None
         self.terms: dict[str, dask_worker.Table] = {}
         for name in ("distributed", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed."))):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what it would say of lost workers and schedulers, we say
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report lost workers and schedulers ourselves
         if address is not None:
             self.connect()
 
@@ -95,7 +95,7 @@ class Dask:
         try:
             self.await_workers(client)
             self.agree(client)
-            client.register_plugin(dask_tasks.ForkServers(self.level), name=self.run)
+            client.register_plugin(dask_tasks.ForkServers(self.level, dask_worker.own_checks()), name=self.run)
         except (OSError, TimeoutError, asyncio.CancelledError) as error:
             raise self.gone(str(error)) from None
 

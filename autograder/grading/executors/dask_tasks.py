@@ -15,11 +15,11 @@ Table = dict[str, Any]
 class ForkServers(WorkerPlugin):
     """A fork server in each worker: started before the first order, also in workers that join later; ended with the run."""
 
-    def __init__(self, level: str) -> None:
-        self.level = level
+    def __init__(self, level: str, folder: str) -> None:
+        self.level, self.folder = level, folder
 
     async def setup(self, worker: Any) -> None:
-        await asyncio.to_thread(warm_up, self.level)
+        await asyncio.to_thread(warm_up, self.level, self.folder)
 
     async def teardown(self, worker: Any) -> None:
         await asyncio.to_thread(put_out)
@@ -36,11 +36,11 @@ def agree(all_terms: list[Table]) -> Table:
     return next(filter(None, map(dask_worker.agree, all_terms)), {})
 
 
-def warm_up(level: str) -> None:
+def warm_up(level: str, folder: str) -> None:
     gc_tuning.relax()
     from . import dask_worker
 
-    dask_worker.warm_up(level)
+    dask_worker.warm_up(level, folder)
 
 
 def put_out() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...base import own
 from ...base.errors import CourseError, InfrastructureFault
 from ...lessons import Day, find_day
 from ...sandbox.confine.limits import Limits
@@ -31,6 +32,7 @@ _lock = threading.Lock()
 _canaries_lock = threading.Lock()
 _busy = 0
 _level = ""
+_own = ""
 _shown: set[str] = set()
 
 
@@ -43,7 +45,13 @@ def terms(day: Day, options: Options, level: str) -> Table:
         "course_sha256": verdict_inputs.of_day(day),
         "options": asdict(options),
         "isolation": level,
+        "own": own_checks(),
     }
+
+
+def own_checks() -> str:
+    """Return the folder of the class's own checks in this process, as plain data: "" if only the course's checks run."""
+    return str(own.used() or "")
 
 
 def order(task: Task, file: SubmittedFile, terms: Table) -> Table:
@@ -57,7 +65,7 @@ def agree(terms: Table) -> Table:
     Otherwise return {"refused": reason, "ours": True if the station is broken, False if it is unfit}.
     """
     try:
-        with _at(terms["isolation"]):
+        with _at(terms["isolation"], terms["own"]):
             _show(terms)
     except CourseError as unfit:
         return {"refused": str(unfit), "ours": False}
@@ -70,7 +78,7 @@ def grade(order: Table) -> Table:
     """Return {"record": the submission's record as a table}, or the refusal of `agree`."""
     terms = order["terms"]
     try:
-        with _at(terms["isolation"]):
+        with _at(terms["isolation"], terms["own"]):
             day, options = _show(terms)
             file = SubmittedFile(**order["file"])
             return {"record": asdict(grade_task(Task(order["student"], day, Path(day.slug) / file.name, file), options))}
@@ -87,10 +95,10 @@ def heed(answer: Table, who: str) -> None:
         raise kind(f"{who} cannot grade: {answer['refused']}")
 
 
-def warm_up(level: str) -> None:
+def warm_up(level: str, folder: str = "") -> None:
     """Start the fork server ahead of the first order. An error here is ignored: the first order reports it."""
     try:
-        with _at(level):
+        with _at(level, folder):
             forkserver_pool.forkserver()
     except (CourseError, InfrastructureFault):
         pass
@@ -104,14 +112,20 @@ def put_out() -> None:
 
 
 @contextmanager
-def _at(level: str) -> Iterator[None]:
-    """Grade at this isolation level, which is the whole process's: two runs with different levels cannot share it."""
-    global _busy, _level
+def _at(level: str, folder: str = "") -> Iterator[None]:
+    """Grade at this isolation level and with a class's own checks, which are the whole process's: two runs that differ cannot share it.
+
+    folder: as `own_checks` returns it.
+    """
+    global _busy, _level, _own
     with _lock:
         if _busy and level != _level:
             raise CourseError(f"another run grades there at isolation {_level}: wait for it to end, or ask for the same")
+        if _busy and folder != _own:
+            raise CourseError("another run grades there with its class's own checks: wait for it to end")
+        own.use(Path(folder) if folder else None)
         forkserver_pool.want(level)
-        _busy, _level = _busy + 1, level
+        _busy, _level, _own = _busy + 1, level, folder
     try:
         yield
     finally:

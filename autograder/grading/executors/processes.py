@@ -54,7 +54,8 @@ class Processes:
         terms = {task.day.slug: dask_worker.terms(task.day, options, self.level) for task in tasks.values()}
         left = iter(tasks.items())
         under_way: dict[Future[dask_worker.Table], int] = {}
-        pool = ProcessPoolExecutor(graders, multiprocessing.get_context("spawn"), initializer=begin, initargs=(os.getpid(), self.level))
+        begin_with = (os.getpid(), self.level, dask_worker.own_checks())
+        pool = ProcessPoolExecutor(graders, multiprocessing.get_context("spawn"), initializer=begin, initargs=begin_with)
         try:
             while True:
                 for number, task in left:
@@ -86,7 +87,7 @@ class Processes:
         pass
 
 
-def begin(parent: int, level: str) -> None:
+def begin(parent: int, level: str, folder: str) -> None:
     """Set up a new grader: it ends with the run, leaves Ctrl-C to it, and has its fork server ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
@@ -94,4 +95,4 @@ def begin(parent: int, level: str) -> None:
         if os.getppid() != parent:  # it had ended before the line above
             os._exit(1)
     torch.set_num_threads(1)  # as many graders as cores: threads of theirs would only wait for each other, at full speed
-    dask_worker.warm_up(level)
+    dask_worker.warm_up(level, folder)
