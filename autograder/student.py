@@ -1,4 +1,4 @@
-"""The functions that a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung, typed."""
+"""The functions that a notebook imports: check, hint, earlier, if_solved, judge_test, progress, rung, set_record, typed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base.errors import CourseError, InfrastructureFault
 from .base.verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
 from .checking.runner import select
 from .lessons import Day, lesson
-from .notebook import cells, durations, ladder, render, workspace
+from .notebook import cells, durations, ladder, records, render, workspace
 from .notebook.checking import run_for_a_person
 from .notebook.display import OutputArea, Table, sentences, shell, show_line, show_markdown
 from .notebook.earlier import earlier_module, not_from_here
@@ -26,7 +26,7 @@ from .notebook.parse_input import typed
 from .notebook.progress import progress
 from .notebook.rungs import rungs
 
-__all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "typed"]
+__all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "set_record", "typed"]
 
 PRINTED_LINES = 20
 SLOW_SECONDS = 2.0
@@ -204,13 +204,27 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
             place.put(sentences([str(error)]))
 
 
-def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> None:
-    """Put a speed that you measured on your ladder, and print it; `progress()` shows the whole ladder."""
-    made = ladder.rung(name, tokens_per_second, model=model, batch=batch)
+def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, weight_bytes: int | None = None) -> None:
+    """Put a speed that you measured on your ladder, and print it; `progress()` shows the whole ladder.
+
+    batch: tokens that a step makes. weight_bytes: bytes that a step reads of the weights if they are fewer than the model's.
+    """
+    made = ladder.rung(name, tokens_per_second, model=model, batch=batch, weight_bytes=weight_bytes)
     first = rungs()[:1]
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
     more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
     print(f"{made.line}{more}")
+
+
+def set_record(day: int, number: float, unit: str, *, text: float, more: bool = False) -> None:
+    """Record your result of a day's race against the lesson's number, `text`, if it is your best, and print a line about it.
+
+    more: whether the larger number wins. `progress()` shows the best results.
+    """
+    try:
+        show_line(records.set_record(day, number, unit, text=text, more=more))
+    except CourseError as error:
+        show_line(str(error))
 
 
 def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> str:

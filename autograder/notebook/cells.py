@@ -111,7 +111,7 @@ def normal(source: str) -> str:
 
 
 def trouble(exercise: str) -> str:
-    """Explain why there is no function of the cell's last run, or only an older one; return "" if the cell ran."""
+    """Explain why a cell's function is missing, or is one of an earlier run; return "" if the last run succeeded."""
     return _listening.trouble.get(exercise, "") if _listening is not None else ""
 
 

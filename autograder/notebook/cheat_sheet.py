@@ -57,7 +57,7 @@ def formula_lines(day: Day, formulas: list[dict[str, str]]) -> list[str]:
     lines = [f"## Day {day.number} · {day.title}", "", "| what | formula | check |", "|---|---|---|"]
     for formula in formulas:
         if formula["check"] not in visible:
-            raise CourseError(f"{FORMULAS.name}: no check {formula['check']!r} among the visible ones of {day.topic}")
+            raise CourseError(f"{FORMULAS.name}: {formula['check']!r} is not a visible check of {day.topic}: name one that is")
         lines.append(f"| {formula['what']} | {cell(formula['formula'])} | {link(day, visible[formula['check']])} |")
     return lines
 

@@ -94,7 +94,7 @@ class Definitions:
         return [each for place, each in enumerate(self.statements) if each.given or place in places]
 
     def uses(self, name: str) -> set[str]:
-        """Return the other exercises that an exercise's code reaches before it comes to another exercise."""
+        """Return the other exercises that an exercise's code uses directly or through helpers, but not through a further exercise."""
         return self._reached([name], frozenset(self.names) - {name})[1] & set(self.names) - {name}
 
     def source_of(self, name: str) -> list[str]:

@@ -196,7 +196,7 @@ class Notebook:
     """A student's notebook of an earlier day, and the verdicts on its exercises."""
 
     def __init__(self, day: Day, cells: Iterable[Cell], saved: dict[str, str], say: Say | None = None) -> None:
-        """Read the definitions. saved: verdicts of before, {key: "" or the reason why it is not taken}. Raises CourseError."""
+        """Read the definitions. saved: earlier verdicts, {key: "" or the reason why the function is not used}. Raises CourseError."""
         self.day, self.say, self.saved = day, say, saved
         self.course = reference(day.topic)
         self.names = [exercise.name for exercise in lesson(day).exercises]
@@ -384,7 +384,7 @@ def _quietly(topic: str) -> types.ModuleType:
 
 
 def closure(names: Iterable[str], uses: Callable[[str], set[str]]) -> set[str]:
-    """Return all names that these use, and those that the names found use."""
+    """Return all names that these use, directly or indirectly."""
     found, waiting = set[str](), list(names)
     while waiting:
         new = uses(waiting.pop()) - found
@@ -436,7 +436,7 @@ def course_with(topic: str, classes: dict[str, type]) -> dict[str, Any]:
 
 @functools.cache
 def course_state(topic: str) -> str:
-    """Return a digest of all of the course's that a verdict depends on."""
+    """Return a digest of the course's files and libraries on which a verdict depends."""
     checks = importlib.import_module(f"autograder.checking.checks.test_{topic}").__file__
     return digest(inspect.getsource(reference(topic)), Path(str(checks)).read_bytes(), torch.__version__)
 

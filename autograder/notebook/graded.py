@@ -1,4 +1,4 @@
-"""The whole judgement on a learner's own notebook: the report on it, and in a notebook the grading of the saved file."""
+"""Grading of a learner's own notebook with every check: the report, and in a notebook the grading of the saved file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def report_table(report: Report) -> Table:
 
 
 def _verdict(exercise: str, check: dict[str, Any]) -> Verdict:
-    """Return a verdict of a report; nothing shows the fields that a hidden check comes without."""
+    """Return the verdict of a check in a report. The table does not show the fields that a hidden check lacks."""
     found = Verdict("", exercise, check["title"], 1.0, check["hidden"], check["outcome"])
     for name in check.keys() - {"check", "weight"}:
         setattr(found, name, check[name])

@@ -18,14 +18,18 @@ from . import workspace
 from .rungs import Rung
 
 
-def rung(name: str, tokens_per_second: float, *, model: Any, batch: int = 1) -> Rung:
-    """Put a measured speed on the ladder; it replaces a rung of the same name. model: the kit's, whose weights each step reads.
+def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, weight_bytes: int | None = None) -> Rung:
+    """Put a measured speed on the ladder; it replaces a rung of the same name.
+
+    model: the kit's, whose weights each step reads. batch: tokens that a step makes, one for each row, or the mean number if guesses are
+    kept. weight_bytes: bytes of the weights if they are stored in fewer bits than the model's.
 
     Raises ValueError unless the speed is a positive number.
     """
     if not (isinstance(tokens_per_second, int | float) and 0 < tokens_per_second < math.inf):
         raise ValueError(f"tokens_per_second must be a positive number, got {tokens_per_second!r}: tokens over seconds")
-    used = model.num_parameters * model.dtype.itemsize * tokens_per_second / batch
+    read = model.num_parameters * model.dtype.itemsize if weight_bytes is None else weight_bytes
+    used = read * tokens_per_second / batch
     share = used / machine_bandwidth()
     made = Rung(name, model.config.name, batch, float(tokens_per_second), used, share, time.time())
     folder = workspace.workspace_folder()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ..lessons import lesson, syllabus
-from . import render, rungs, workspace
+from . import records, render, rungs, workspace
 from .display import Table, show
 
 
 def progress() -> None:
-    """Show days, exercises and points so far, by the checks that you have run, the next step, and your ladder of tokens per second."""
+    """Show days, exercises and points so far, by the checks that you have run, and the next step.
+
+    Below the table are your ladder of tokens per second and your records.
+    """
     folder = workspace.workspace_folder()
     standings = workspace.standings(folder)
     rows, lines = [], []
@@ -29,4 +32,6 @@ def progress() -> None:
     html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
     if found := rungs.rungs():
         html, text = html + rungs.html(found), f"{text}\n\n{rungs.text(found)}"
+    if held := records.records():
+        html, text = html + records.html(held), f"{text}\n\n{records.text(held)}"
     show(Table(html, text))

@@ -45,7 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", 'day(name): the day whose functions the fixture `student` holds, as in day("samplers")')
 
 
-# What is collected
+# Collection
 
 
 def day_of(path: Path) -> Day | None:

@@ -14,13 +14,13 @@ BAR_WIDTH = 20
 class Rung:
     """One rung of the ladder.
 
-    tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights once a step takes at this speed;
-    of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970.
+    batch: tokens that a step makes. tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights
+    once a step takes at this speed; of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970.
     """
 
     name: str
     model: str
-    batch: int
+    batch: float
     tokens_per_second: float
     bandwidth: float
     of_bandwidth: float
@@ -28,7 +28,8 @@ class Rung:
 
     @property
     def line(self) -> str:
-        rows = f", {self.batch} rows" if self.batch > 1 else ""
+        made = f", {self.batch:g} rows" if float(self.batch).is_integer() else f", {self.batch:.2f} tokens a step"
+        rows = made if self.batch != 1 else ""
         return (
             f"{self.name}: {self.tokens_per_second:.1f} tokens/s ({self.model}{rows}), "
             f"{self.of_bandwidth:.0%} of the {self.bandwidth / self.of_bandwidth / 1e9:.0f} GB/s this machine reads"
@@ -52,20 +53,21 @@ def text(found: list[Rung]) -> str:
     for each in found:
         bar = "#" * max(1, round(BAR_WIDTH * each.tokens_per_second / most))
         speed = f"{each.tokens_per_second:8.1f}  {each.of_bandwidth:4.0%}"
-        lines.append(f"  {speed}  {bar:<{BAR_WIDTH}}  {each.name} ({each.model}, B = {each.batch})")
+        lines.append(f"  {speed}  {bar:<{BAR_WIDTH}}  {each.name} ({each.model}, B = {each.batch:.4g})")
     return "\n".join(lines)
 
 
 def html(found: list[Rung]) -> str:
     """Return a table with a bar for each rung; the numbers are beside the bars."""
     most = max(r.tokens_per_second for r in found)
-    heads = ("rung", "model", "rows", "tokens/s", "drawn", "of bandwidth")
+    heads = ("rung", "model", "tokens a step", "tokens/s", "drawn", "of bandwidth")
     head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in heads)
     rows = []
     for each in found:
         width = max(1, round(160 * each.tokens_per_second / most))
         bar = f'<div aria-hidden="true" style="width:{width}px;height:0.8em;background:#2a6f97;margin-top:0.2em;"></div>'
-        cells = (escape(each.name), escape(each.model), str(each.batch), f"{each.tokens_per_second:.1f}", bar, f"{each.of_bandwidth:.0%}")
+        numbers = f"{each.batch:.4g}", f"{each.tokens_per_second:.1f}"
+        cells = (escape(each.name), escape(each.model), *numbers, bar, f"{each.of_bandwidth:.0%}")
         rows.append("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in cells) + "</tr>")
     caption = '<caption style="text-align:left;font-weight:bold;padding:4px 0;">Your ladder</caption>'
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"

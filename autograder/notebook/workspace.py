@@ -78,7 +78,7 @@ def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
     raise CourseError(f"there is no exercise {name!r}; `progress()` lists the days, each notebook names its exercises")
 
 
-# What has been passed
+# Passed exercises
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def student_stub() -> types.ModuleType:
     def nothing(*args: object, **kwargs: object) -> None:
         return None
 
-    for name in ("check", "hint", "judge_test", "progress", "rung", "typed"):
+    for name in ("check", "hint", "judge_test", "progress", "rung", "set_record", "typed"):
         setattr(module, name, nothing)
     module.earlier = earlier  # type: ignore[attr-defined]
     module.if_solved = lambda *names: False  # type: ignore[attr-defined]
@@ -266,7 +266,7 @@ class Worker:
                 return self.watch(request["on"])
         raise wire.WireError(f"an unknown request {request['op']!r}")
 
-    # What requests do
+    # Requests
 
     def start(self, request: dict[str, Any]) -> None:
         for name in request["load"]:
@@ -458,7 +458,7 @@ class Callback(GivenByTheChecks):
 
 
 class AsyncCallback(Callback):
-    """A coroutine function that stayed with the grader: it is awaited, and answers at once."""
+    """A coroutine function that stayed with the grader. Awaiting it returns at once."""
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return super().__call__(*args, **kwargs)
@@ -528,6 +528,6 @@ def make_shell() -> Any:
     # A cell's own exception is reported over the wire; the shell prints nothing.
     shell.showtraceback = lambda *args, **kwargs: None  # type: ignore[method-assign]
     shell.showsyntaxerror = lambda *args, **kwargs: None  # type: ignore[method-assign]
-    # Nor does it keep what is printed: it would hold every line of an endless loop in memory.
+    # Nor does it store what is printed: an endless loop would fill the memory.
     shell._tee = lambda *args, **kwargs: contextlib.nullcontext()  # type: ignore[method-assign, assignment]
     return shell
