@@ -140,7 +140,7 @@ def page(rows: list[dict[str, Any]], about: str) -> str:
         return f"{row['ours'] / row['llama']:.2f}" if "llama" in row else ""
 
     lines = [
-        "# What it costs to draw",
+        "# The cost of drawing a token",
         "",
         "| rows | settings | engine | engine, drawn by the days' functions | llama.cpp | engine against llama.cpp |",
         "|---:|---|---:|---:|---:|---:|",

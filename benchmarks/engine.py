@@ -299,7 +299,7 @@ def contender(name: str) -> Contender:
     return {"ours": ours, "transformers": transformers_generate, "Day 11": day11, "compiled": compiled}[which](rest)
 
 
-# ---- what the machine can do ---------------------------------------------------------------------------------------
+# ---- the machine's limits ------------------------------------------------------------------------------------------
 
 
 def arithmetic(dtype: torch.dtype, size: int = 1024, rounds: int = 4) -> float:
@@ -506,7 +506,7 @@ def verdict(rows: list[dict[str, Any]]) -> list[str]:
             ratios = {(T, B): row[part] / at[peer, T, B][part] for (who, T, B), row in at.items() if who == name and (peer, T, B) in at}
             if ratios:
                 behind = [f"prompt {T}, B = {B}: {ratio:.2f}" for (T, B), ratio in ratios.items() if ratio < 1]
-                told = f"Behind at {'; '.join(behind)}." if behind else "Behind nowhere."
+                told = f"Slower at {'; '.join(behind)}." if behind else "Slower nowhere."
                 values = list(ratios.values())
                 points = "1 point" if len(values) == 1 else f"{len(values)} points"
                 lines.append(

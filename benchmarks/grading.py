@@ -37,7 +37,7 @@ are left out in its favour. Ours runs all visible and hidden checks of the day. 
 other on the same machine; stock nbgrader at the beginning and again at the end, and "times as fast" is against the mean of both.
 
 - s a submission: from the first submission to the last, gradebook and graded notebooks written, divided by their number; ours includes
-  its canaries. The start (imports, for ours also the warm process that workers are forked from) stands beside it.
+  its canaries. The start (imports, for ours also the warm process that workers are forked from) is in a column of its own.
 - processor s a submission: what the grader used, with all its threads, and what the workers used (for stock nbgrader: its kernels).
   From 100 submissions on ours starts a second grader; what these processes use is not seen from the one that measures.
 - peak memory: the largest proportional set sizes seen, looked at once a second: of the grader, of one worker (or kernel), of

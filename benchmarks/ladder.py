@@ -74,7 +74,7 @@ def row(name: str, B: int, new: int, runs: list[engine.Run]) -> dict[str, Any]:
 
 
 def page(result: dict[str, Any]) -> str:
-    lines = ["# The ladder, SmolLM2-135M", "", f"Behind a prompt of {PROMPT} tokens, in tokens a second.", ""]
+    lines = ["# The ladder, SmolLM2-135M", "", f"Tokens a second after a prompt of {PROMPT} tokens.", ""]
     lines += ["| B | | prefill | decode | decode, times Day 7's loop | load |", "|---:|---|---:|---:|---:|---:|"]
     loop = next(row["decode"] for row in result["rows"] if row["contender"] == LOOP)
     for row in result["rows"]:

@@ -28,9 +28,9 @@ SOURCES = ("course/day*/lesson.md", "solutions/*.py", "datasets/tiny/samples.txt
 NOISES = 5
 """The margin, in standard deviations of the error, above which no token may differ."""
 COUNTED = f"""\
-A text is a piece of the course's own (lessons, answers, stories, sentences in several languages), cut where a random number says:
-{", ".join(map(str, LENGTHS))} tokens, each length equally often, and float32's own {NEW} greedy tokens behind them. Every engine reads it
-whole, and at each place, also within the piece, its likeliest next token is held against float32's. The margin of a place is how far
+A text is a piece of the course's own (lessons, answers, stories, sentences in several languages), cut at a random place:
+{", ".join(map(str, LENGTHS))} tokens, each length equally often, and float32's own {NEW} greedy tokens after them. Every engine reads it
+whole, and at each place, also within the piece, its likeliest next token is compared with float32's. The margin of a place is how far
 float32's likeliest token is ahead of its second, in logits. The noise is the standard deviation, over all places, of the error of that
 same difference."""
 

@@ -34,13 +34,13 @@ REQUESTS, RATE = 32, 0.5
 CACHES = (4096, 2048)
 ROUTES = ("beginning", "turns")
 COUNTED = """\
-Each request is a chat: one of {houses} system messages of {tokens} tokens, drawn for each request anew, and a question of its own;
+Each request is a chat: one of {houses} system messages of {tokens} tokens, drawn again for each request, and a question of its own;
 temperature 0, {new} tokens of answer at most, streamed. {requests} requests come as a Poisson process of {rate:g} a second (seed {seed}),
 the same ones in every row, whether or not others have been answered. Each row begins with {replicas} new replicas, whose caches are
-empty. "Found" is the share of all prompt tokens that lay in the cache of the replica that was asked: what /metrics counts. TTFT is the
+empty. "Found" is the share of all prompt tokens that were in the cache of the replica that was asked, as /metrics counts them. TTFT is the
 time from when a request was due until the first text of its answer had come through the router. "At each" are the requests that each
-replica answered. Every replica: float32, {rows} rows, threads: {threads}. A cache has room for so many tokens of all texts together, those
-that are being answered among them."""
+replica answered. Every replica: float32, {rows} rows, threads: {threads}. A cache has room for this many tokens of all texts together,
+running requests included."""
 
 
 def system_message(house: str) -> str:

@@ -44,9 +44,9 @@ COUNTED = f"""\
 Each request is a chat of one question and {TOKENS} tokens at most, temperature 0, streamed. Requests come as a Poisson process
 (seed {SEED}), whether or not others have been answered; a time counts from when a request was due. A token is an event with text.
 Every server has the same file, {paths.SMOLLM2.name}, and this machine's cores; "Q4_0" is that file in the format in which llama.cpp is
-fastest here, made by its own quantizer. llama-server has {ROWS} slots and queues whoever comes beyond them, ours has {ROWS} rows and
-room for 64 who wait. All questions begin alike: llama-server keeps what a slot has read last (its default), ours, with a file's blocks,
-nothing between texts. Goodput is the share of all requests, refused ones
+fastest here, made by its own quantizer. llama-server has {ROWS} slots and queues further requests, ours has {ROWS} rows and
+room for 64 waiting requests. All questions begin alike. llama-server keeps the last text of each slot in its cache (its default);
+ours, with a file's blocks, keeps nothing between texts. Goodput is the share of all requests, refused ones
 among them, with a first token within {TTFT_SLO:g} s and each further one within {ITL_SLO:g} s of the one before."""
 
 
@@ -135,7 +135,7 @@ async def measure(base: str, rate: float, requests: int) -> dict[str, Any]:
                         if event != "[DONE]" and any(choice["delta"].get("content") for choice in json.loads(event)["choices"]):
                             yield event
 
-        await asyncio.gather(*(_read(send(i)) for i in range(ROWS)))  # what is made once is made
+        await asyncio.gather(*(_read(send(i)) for i in range(ROWS)))  # warm up: build everything that is built once
         start = time.perf_counter()
         traces = await run_load(send, poisson_arrivals(rate, uniforms), time.perf_counter, asyncio.sleep)
         seconds = time.perf_counter() - start

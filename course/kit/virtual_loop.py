@@ -32,7 +32,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     Work for another thread (`asyncio.to_thread`, `run_in_executor`) is done at once, in this one: no thread could wake this loop.
     """
 
-    # What asyncio's own loop keeps: callbacks that are due, a heap of timers, whether it is told to stop.
+    # Attributes of asyncio's own loop: callbacks that are due, a heap of timers, and whether it must stop.
     _ready: Any
     _scheduled: Any
     _stopping: bool

@@ -146,7 +146,7 @@ class GGUFFile:
         if kind != ARRAY:
             return self._scalar(SCALARS[kind])
         item_kind, count = self._scalar("I"), self._scalar("Q")
-        if count > len(self._map):  # a damaged count would keep the loops below busy for ever
+        if count > len(self._map):  # with a damaged count the loops below would never end
             raise IndexError
         if item_kind == STRING:
             return self._strings(count)

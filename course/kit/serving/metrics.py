@@ -32,7 +32,7 @@ class Metrics:
     """The counters, gauges and histograms of one server. The core's own are read from it at each request."""
 
     def __init__(self, core: Core) -> None:
-        disable_created_metrics()  # a time of birth for every counter is twice the page, and nobody's question
+        disable_created_metrics()  # creation times would double the page, and nobody reads them
         self.registry = registry = CollectorRegistry()
         self.requests = Counter("fpt_requests", "Requests for an answer, by the status they got", ["status"], registry=registry)
         self.tokens = Counter("fpt_tokens", "Tokens read (prompt) and made (completion)", ["kind"], registry=registry)
@@ -40,7 +40,7 @@ class Metrics:
         self.ttft = Histogram("fpt_ttft_seconds", "From a request's arrival to its first token", buckets=TTFT_BUCKETS, registry=registry)
         self.itl = Histogram("fpt_itl_seconds", "From one token of a request to the next", buckets=ITL_BUCKETS, registry=registry)
         for kind in ("prompt", "completion"):
-            self.tokens.labels(kind)  # 0 is told too
+            self.tokens.labels(kind)  # 0 is reported, too
         if hasattr(core, "num_cached_tokens"):  # not every core has a cache
             registry.register(CachedTokens(core))
         self._gauge("fpt_num_running", "Requests that run", lambda: core.num_running)

@@ -41,7 +41,7 @@ def open_port(host: str, port: int) -> socket.socket:
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server that has just ended does not hold the port
         opened.bind(address)
-        opened.listen()  # two sockets that are bound and do not listen are not told apart
+        opened.listen()  # two bound sockets do not conflict unless they listen
     except OSError as error:
         opened.close()
         if error.errno == errno.EADDRINUSE:

@@ -158,7 +158,7 @@ class Server:
         print(f"The engine's task has ended, so nobody can be answered any more: {told}", file=sys.stderr, flush=True)
         self.failed.set()
 
-    # What is asked by GET
+    # GET requests
 
     async def page(self, request: Request) -> Response:
         return HTMLResponse(PAGE.read_bytes(), headers=PAGE_HEADERS)
@@ -217,7 +217,7 @@ class Server:
         text = self.served.tokenizer.decode(tokens)
         return {"prompt": text, "content": text}
 
-    # What is answered
+    # Answers
 
     async def answer(self, request: Request, *, chat: bool) -> Response:
         """Return a whole answer, or the beginning of a streamed one, and count its status."""

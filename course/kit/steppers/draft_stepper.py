@@ -64,17 +64,17 @@ _DRAW = """
       const pass = "Pass " + passes + ": ", count = (n) => n + (n === 1 ? " guess" : " guesses");
       if (!guess.length) {
         made.push(false);
-        step(pass + "fed is the newest token alone, and the model says " + quoted([whole[length]]) + ".", { cached: length });
+        step(pass + "the newest token is fed alone, and the model says " + quoted([whole[length]]) + ".", { cached: length });
         continue;
       }
-      step(pass + "fed are the newest token and " + count(guess.length) + ", " + quoted(guess) + ". The cache grows from " +
+      step(pass + "the newest token is fed with " + count(guess.length) + ", " + quoted(guess) + ". The cache grows from " +
         (length - 1) + " to " + after + ".", { guess, cached: after });
       const own = quoted([whole[length + kept]]);
       for (let i = 0; i < kept; i++) made.push(true);
       made.push(false);
       const all = kept === guess.length;
       step(pass + kept + " of " + count(guess.length) + (kept === 1 ? " stays" : " stay") + ". " +
-        (all ? "The extra token is " + own + "." : own + " stands in place of " + quoted([guess[kept]]) + "."),
+        (all ? "The extra token is " + own + "." : own + " takes the place of " + quoted([guess[kept]]) + "."),
         { guess, kept, cached: after });
       if (!all) step(pass + "the cache is cut back from " + after + " to " + (length + kept) + ": the text but its newest token.",
         { cached: length + kept });
@@ -102,7 +102,7 @@ _DRAW = """
       s += token(first + i, 74, word, fill, known ? "white" : "#222", known ? "" : "stroke='%GREY%'");
     });
     if (known) for (let i = 0; i <= asked.length; i++) {
-      const own = i === now.kept, says = i <= now.kept ? whole[first + i] : "·";  // what rows behind a refused guess say does not count
+      const own = i === now.kept, says = i <= now.kept ? whole[first + i] : "·";  // rows after a refused guess do not count
       s += token(first + i, 124, says, own ? "%BLUE%" : "white", own ? "white" : "#222", "stroke='%GREY%'");
     }
     whole.forEach((_, place) => {
