@@ -29,7 +29,7 @@ def generate(
     (those that have ended may be left out), and sees the last block_size tokens at most. A row that has
     emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has ended. The
     model runs without gradients. Afterwards, also after an exception, gradient mode is as it was. idx is not
-    changed; new tensors are on its device.
+    changed; new tensors are on its device. Tokens are drawn by `sample_next_token`, with `generator`.
     """
     ### BEGIN SOLUTION
     ended = torch.zeros_like(idx[:, :1], dtype=torch.bool)  # (B, 1), where idx is

@@ -25,7 +25,7 @@ FACTORS = {
 
 
 def of_type(got: Any) -> str | None:
-    """Explain a result that should be a tensor and is none."""
+    """Explain a result that should be a tensor and is not one."""
     if got is None:
         return "The function returned None: is a `return` missing?"
     if isinstance(got, tuple) and len(got) == 2 and all(isinstance(part, Tensor) for part in got):

@@ -13,7 +13,7 @@ from .parsing import parse
 def imported_files(
     root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False, *, package: str = "autograder"
 ) -> set[Path]:
-    """Return the files of one package that these modules are and may import, also inside functions; paths from root.
+    """Return the files of these modules and of all that they may import in one package, also inside functions; paths from root.
 
     leave_out: a predicate on each name; the modules that it selects are not followed.
     """

@@ -162,7 +162,7 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
         old = [line for sign, line in place if sign != "+"]
         starts = [start for start in range(len(base)) if base[start : start + len(old)] == old]
         if not old:
-            raise CourseError(f"`{place[0][1].strip()}` is added, but no unchanged line says where")
+            raise CourseError(f"`{place[0][1].strip()}` is added, but no unchanged line says where: add the line before or after it")
         if len(starts) != 1:
             raise CourseError(f"`{old[0].strip()}`, with the lines below it, must occur there once, not {len(starts)} times")
         exchanged.append((starts[0], starts[0] + len(old), [line for sign, line in place if sign != "-"]))
@@ -176,7 +176,7 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
 
 
 def places(edit: list[str]) -> list[list[tuple[str, str]]]:
-    """Return (`-`, `+` or space, line) of each place."""
+    """Return for each place of an edit its lines, as (`-`, `+` or space, line)."""
     found: list[list[tuple[str, str]]] = [[]]
     for line in edit:
         if line == BETWEEN_PLACES:
@@ -186,5 +186,5 @@ def places(edit: list[str]) -> list[list[tuple[str, str]]]:
         else:
             raise CourseError(f"`{line}` begins with none of `# - `, `# + ` and `#   `")
     if not all(found):
-        raise CourseError("a place without lines")
+        raise CourseError(f"an edit has a place without lines: remove one `{BETWEEN_PLACES}`")
     return found

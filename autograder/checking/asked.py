@@ -84,7 +84,7 @@ def _rule(where: str, exercise: str, entry: Mapping[str, object], checks: Mappin
     if unknown := [str(name) for name in names if name not in checks]:
         raise CourseError(f"{where}: no such check: {', '.join(unknown)}")
     if other := [name for name in names if checks[name].exercise != exercise]:
-        raise CourseError(f"{where}: {', '.join(other)} checks another exercise")
+        raise CourseError(f"{where}: {', '.join(other)} checks another exercise: name checks of {exercise}")
     of_rule = [check for check in checks.values() if check.name in names]
     visible, hidden = (tuple(check for check in of_rule if check.hidden == is_hidden) for is_hidden in (False, True))
     lacks = "visible" if not visible else "hidden" if not hidden else None

@@ -122,7 +122,7 @@ class Maker:
         uses = {name: free_names(source) & set(self.exercises) for name, source in self.answers.items()}
         used = set().union(*uses.values())
         unused = [name for name in self.exercises if name not in used] or self.exercises[-1:]
-        # The checks of one exercise may call another one, which is then wanted whole: publish_blocks by those of start_sequence.
+        # The checks of one exercise may call another one, which must then be complete: those of start_sequence call publish_blocks.
         called = set().union(*(mentioned(c.function, set(self.exercises) - {c.exercise}) for c in load_checks(day.topic)))
         self.unused = [name for name in unused if name not in called] or unused
         self.victim = self.unused[0]

@@ -24,7 +24,7 @@ COLUMNS = ("served", "tokens/s", "reference", "TTFT p99", "ITL p99")
 
 @dataclass(frozen=True)
 class Entry:
-    """A race that gave a score. rates: the results at each, as `Rate` has them.
+    """A race with a score. rates: the results at each rate, in the form of `Rate`.
 
     model, board: the race's model and the rule for its tokens: only entries that agree in both are compared.
     not_verified: "" or the reason why it must not be compared.

@@ -4,7 +4,7 @@ A run draws everything from its seed. The reference is measured first: its laten
 promises are made, and how many requests a second it finishes when all are there at once, from which the offered rates are made. Then, in
 each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
 
-Each offered rate is twice the one before. Of the tokens requested at a rate an engine serves a share in time: all if it is fast
+Each offered rate is twice the one before. At each rate an engine serves a share of the requested tokens in time: all if it is fast
 enough, next to nothing if it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
 score is two to the power of its lead over the reference's: an engine of twice the speed has a sum that is larger by 1, and a score of 2.
 A geometric mean of goodputs would be 0 for every engine that serves nothing at one rate.
@@ -156,7 +156,7 @@ class Outcome:
         if self.fault is not None:
             return self.fault
         if self.differs is None:
-            return "the reference kept no promise on this machine: nothing can be measured here"
+            return "the reference kept no promise on this machine, so nothing can be measured: race on a quieter machine"
         if self.inconclusive:
             return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again when the machine is less busy"
         return None

@@ -1,4 +1,4 @@
-"""The check of an engine's tokens: on the board float32 each must be the model's, on the board quantized all together must be close.
+"""The check of an engine's tokens: on the board float32 each must be the model's; on the board quantized their mean must be close.
 
 Only the tokens that an engine returned in the race are checked. Each is compared with the model, given the prompt
 and the engine's own tokens before it, so that one different choice does not make the following tokens wrong.

@@ -39,7 +39,7 @@ def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, 
     lets every replica finish its answers, a second one ends them at once. Raises CourseError: one line with the remedy.
     """
     program = haproxy()
-    configuration(0, [], "", route)  # what it does not know is said before a model is loaded
+    configuration(0, [], "", route)  # report an unknown route before a model is loaded
     try:
         opened = open_port(host, port)
     except CannotListen as error:
@@ -213,7 +213,7 @@ class Group:
             announce(address(self.opened), listing["data"][0]["id"], self.host)
         await asyncio.gather(*(replica.process.wait() for replica in self.replicas))
         with contextlib.suppress(ProcessLookupError):
-            router.send_signal(signal.SIGUSR1)  # what it has of answers still goes out
+            router.send_signal(signal.SIGUSR1)  # it still sends the answers that it has
         await watching
 
     async def watch_router(self, router: Process) -> None:

@@ -51,7 +51,7 @@ def build(
     made = temporary / "html"
     settings = ["-b", "html", "-c", str(pages.BY_HAND), "-d", str(temporary / "doctrees"), "-q", "-W", "--keep-going"]
     if build_main([*settings, str(site.source), str(made)]) != 0:
-        raise CourseError(f"the site has faults, listed above: {out} is unchanged")
+        raise CourseError(f"the site has faults, listed above, and {out} is unchanged: fix them and build again")
     if site.as_is.exists():
         shutil.copytree(site.as_is, made, dirs_exist_ok=True)
     (made / ".nojekyll").touch()  # or a forge that publishes a branch leaves out what begins with an underscore

@@ -19,7 +19,7 @@ from autograder.base.errors import CourseError
 FIGURE = re.compile(r'(?P<page><div id="stepper-\w+" class="course-stepper".*?</div>\s*)<script>(?P<script>.*?)</script>', re.DOTALL)
 STILL = "The first step. The buttons, and what can be chosen, need JavaScript."
 
-# What a script asks of the page: its controls, where it draws, and where it writes.
+# The page as a script sees it: controls, a place to draw and a place to write.
 PAGE = """
 const parts = %PARTS%, svg = {};
 const element = (given) => ({ addEventListener() {}, setAttribute() {}, nextElementSibling: {}, ...given });

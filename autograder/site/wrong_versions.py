@@ -57,7 +57,7 @@ def chosen(day: Day) -> dict[str, Any]:
             if any(verdict.passed for verdict in verdicts):
                 return as_entry(day, specimen, verdicts)
     if named is None:
-        raise CourseError(f"{day.slug}: the checker names the mistake of none of {MOST_TRIED} incorrect solutions")
+        raise CourseError(f"{day.slug}: the checker recognises the mistake in none of {MOST_TRIED} incorrect solutions")
     return named
 
 

@@ -62,7 +62,7 @@ def test_the_page_shows_every_row_its_roofs_and_what_is_missing(engine):
         "| 64 | 1 | ours, float32 | 64 |",
         "*roof, float32: 40.0 GB/s, 200 GFLOP/s*",
         "*roof, 4 bits: 40.0 GB/s*",
-        "ours, float32 over transformers, float32, decode: 2.00 to 2.00 over 1 point, median 2.00. Behind nowhere.",
+        "ours, float32 over transformers, float32, decode: 2.00 to 2.00 over 1 point, median 2.00. Slower nowhere.",
         "Not measured (prompt x B): llama.cpp, same file at 64 x 4, 512 x 4: not installed.",
         "float32: Products: all packed.",
         "added: Q4_0 0.250, Q8_0 0.500.",

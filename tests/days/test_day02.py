@@ -192,7 +192,7 @@ def longest_first(text: str) -> list[int]:
 def test_how_often_the_longest_token_is_not_the_right_one() -> None:
     lines = [sample["text"] for sample in samples()]
     assert (len(lines), sum(longest_first(line) != TOKENIZER.encode(line) for line in lines)) == (85, 32)
-    assert "Of the 85 lines of section 8 the colleague cuts 32 otherwise" in LESSON
+    assert "The colleague cuts 32 of the 85 lines of section 8 differently" in LESSON
     for word, theirs, ours in (("uncomfortable", "unc om fort able", "un comfort able"), ("STRAWBERRY", "4", "5")):
         for ids, told in ((longest_first(word), theirs), (TOKENIZER.encode(word), ours)):
             assert told in (" ".join(TOKENIZER.id_to_token[i] for i in ids), str(len(ids)))

@@ -173,9 +173,9 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "43 % more bandwidth, 43 % more tokens": (
             round(100 * MACHINES["H200"].machine.bandwidth / MACHINES["H100"].machine.bandwidth) == 143),
         "2,621,440 bytes": HAND["cache_70b"]["bytes_per_token"] == 2_621_440,
-        "A conversation of 4,000 tokens: 10.49 GB": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
+        "A conversation of 4,000 tokens takes 10.49 GB": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
         "10.49 GB for 4,000 tokens, right to the byte": near(HAND["cache_70b"]["bytes_4000"] / 1e9, 10.49, 2),
-        "Of 4,096 tokens: 10.74 GB, which is exactly 10 GiB": HAND["cache_70b"]["bytes_4096"] == 10 * 2**30,
+        "One of 4,096 tokens takes 10.74 GB, which is exactly 10 GiB": HAND["cache_70b"]["bytes_4096"] == 10 * 2**30,
         "10.74 GB at 4,096 tokens, and it crosses": near(HAND["cache_70b"]["bytes_4096"] / 1e9, 10.74, 2),
         "10 · 2³⁰ bytes are 10.74 GB": near(10 * 2**30 / 1e9, 10.74, 2),
         "1.34 GB": near(HAND["cache_70b"]["bytes_4096_gqa"] / 1e9, 1.34, 2),

@@ -148,7 +148,7 @@ def test_the_lesson_quotes_them() -> None:
         "25.2 MB, is 4,096 · 1,536 numbers of the feed-forward; a tile has 4.7 MB": (
             round(4 * t * 1536 / 1e6, 1) == 25.2, round(4 * 9 * 256 * 512 / 1e6, 1) == 4.7,
         ),
-        "tiles of 64 are 528 and tiles of 256 are 36, with 9 % more pairs": (
+        "528 tiles of 64, or 36 tiles of 256 with 9 % more pairs": (
             [sum(map(len, tile_plan(2048, 2048, block, block, True))) for block in (64, 256)] == [528, 36],
             round(36 * 256**2 / (528 * 64**2), 2) == 1.09,
         ),

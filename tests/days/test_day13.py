@@ -231,7 +231,7 @@ def test_the_lesson_quotes_them() -> None:
         "23,040 bytes (Day 10), so a block of 16 has 368,640": (23_040 * 16 == 368_640 == case["smollm2"]),
         "For Llama-3-8B it is 2 MiB": case["llama3_8b"] == 2 * 2**20,
         "block 12 of size 4 has the slots 48 to 51": (12 * 4 == 48, 12 * 4 + 3 == 51),
-        "48 49 50 51, then 20 21 22 23, then 12 13. Token 4 lies in slot 20, token 9 in slot 13": (
+        "48 49 50 51, then 20 21 22 23, then 12 13. Token 4 is in slot 20, token 9 in slot 13": (
             slots["slots"] == [48, 49, 50, 51, 20, 21, 22, 23, 12, 13], slots["slots"][4] == 20, slots["slots"][9] == 13,
         ),
         "two blocks, 4 are free": fork["free_after_first"] == 4,

@@ -518,11 +518,11 @@ def told_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str
         if number == 1:
             steps = [(f", the prefill: {fed} tokens are fed, and the model says {own}.", cut)]
         elif not guess:
-            steps = [(f": fed is the newest token alone, and the model says {own}.", cut)]
+            steps = [(f": the newest token is fed alone, and the model says {own}.", cut)]
         else:
-            last = f"The extra token is {own}." if kept == len(guess) else f"{own} stands in place of {quoted[kept]}."
+            last = f"The extra token is {own}." if kept == len(guess) else f"{own} takes the place of {quoted[kept]}."
             steps = [
-                (f": fed are the newest token and {guesses}, {' '.join(quoted)}. The cache grows from {before} to {after}.", before),
+                (f": the newest token is fed with {guesses}, {' '.join(quoted)}. The cache grows from {before} to {after}.", before),
                 (f": {kept} of {guesses} stay{'s' if kept == 1 else ''}. {last}", cut),
             ]
             if kept < len(guess):
@@ -553,7 +553,7 @@ def test_the_rounds_say_what_the_exercises_say(shown):
 def test_the_rounds_show_every_case():
     """A guess kept whole, in part and not at all, and none; each of them once the draft looks it up."""
     told = " ".join(speculated(DRAFTS[0], 4))
-    for said in ("2 of 4 guesses stay", "0 of 4 guesses stay", "3 of 4 guesses stay", "the newest token alone", "is cut back"):
+    for said in ("2 of 4 guesses stay", "0 of 4 guesses stay", "3 of 4 guesses stay", "the newest token is fed alone", "is cut back"):
         assert said in told, said
     assert "The extra token" in " ".join(speculated(DRAFTS[1], 4))
 

@@ -120,7 +120,7 @@ def test_the_lesson_reads_the_table_as_it_is() -> None:
     assert (static8[1], static8[2]) == (6.5, 4491)
     assert "keeps 6.5 % of its promises: its users wait for their first token, p50 4.5 s" in LESSON
     assert (whole[2], whole[1], whole[6]) == (8, 50.5, 91.3)
-    assert "p50 8 ms, and break half of the promises by single gaps of up to 91.3 ms" in LESSON
+    assert "p50 of 8 ms, and break half of the promises by single gaps of up to 91.3 ms" in LESSON
     assert {by[False, budget, 32][1] for budget in (1024, 512, 256, 128)} == {100.0}
     assert by[False, 64, 32][3] == 1016
     assert "between 2,048 (50.0 %) and 1,024 (100 %)" in LESSON

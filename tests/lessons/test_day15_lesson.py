@@ -107,7 +107,7 @@ def test_the_lesson_quotes_them() -> None:
         "57 positions in place of 23": ("57 positions" in speculated("is always wrong", 4)[0], "23" in speculated("guesses nothing", 4)[0]),
         "In the fourth pass it finds nothing": any(words.startswith("Pass 4: the newest token is fed alone") for words in told),
         "None of `+ 1 ; y` is right": "Pass 2: 0 of 4 guesses stay" in told[3],
-        "Two of `x + 1 ;` are, and then the model says 2 instead of 1": "Pass 3: 2 of 4 guesses stay. '2' takes the place of '1'" in told[6],
+        "Two of `x + 1 ;` are, and then the model says 2 instead of 1": "2 of 4 guesses stay. '2' takes the place of '1'" in told[6],
         "at last `= y +` are, three of four": "Pass 6: 3 of 4" in " ".join(told),
         "token 0 too rarely, 0.325 for 0.4": math.isclose(residual_drawn_with_u(), 0.325),
         "Text 50 + 1 + 1 = 52, cache 51. After the pass it held 54": (50 + 1 + 1 == 52 == 51 + 1, 49 + 5 == 54),

@@ -115,7 +115,7 @@ def test_the_lesson_quotes_them() -> None:
         "`tiny` (H = 4, K = 2, F = 352)": (tiny.num_attention_heads, tiny.num_key_value_heads, tiny.intermediate_size) == (4, 2, 352),
         "three times 32 = 96 bytes and sends 96": ring["through_rank_0"] == 96,
         "96 bytes out and 96 in for *every* rank": ring["all_to_all"] == 96,
-        "2, 4, 6, 8: two rounds for each rank less one": [len(all_reduced(WAYS[0], n)) - 1 for n in (2, 3, 4, 5)] == [2, 4, 6, 8],
+        "2, 4, 6, 8: 2 (world - 1) rounds, with one number each": [len(all_reduced(WAYS[0], n)) - 1 for n in (2, 3, 4, 5)] == [2, 4, 6, 8],
         "20 both times, against 8. But in 2 rounds and in 1, against 8 rounds": (
             rounds == [8, 2, 1], all("sent: 20 numbers" in all_reduced(way, 5)[-1] for way in WAYS[1:])),
         "Rank 2 has chunk 2, 68, whole": "rank 1 sends chunk 2 (46) to rank 2, where it becomes 68" in in_a_ring[3],

@@ -464,7 +464,7 @@ def test_a_reference_that_disagrees_with_itself_is_no_measure() -> None:
         assert (outcome.score is None) is inconclusive
         assert (outcome.no_score is not None and outcome.no_score.startswith("inconclusive: ")) is inconclusive
     nothing = raced(*REFERENCE, again=(0.0,) * 6)
-    assert nothing.no_score == "the reference kept no promise on this machine: nothing can be measured here"
+    assert nothing.no_score == "the reference kept no promise on this machine, so nothing can be measured: race on a quieter machine"
 
 
 # The board of quantized engines

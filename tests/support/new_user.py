@@ -43,7 +43,7 @@ RUN = """async ([index, typed]) => {
 }"""
 COUNTED = """\
 Chromium, JupyterLab as `make lab` starts it, an empty work/ for all days together. Each cell is run once from top to bottom, each exercise
-three times: as it stands, with a wrong version of it and with the course's answer, and its check after each. Hidden is how many wrong
+three times: as released, with a wrong version and with the reference solution, and its check after each. Hidden is how many wrong
 versions were tried before that, which only the hidden checks know: they are not in the notebook. Waited is the time of all
 cells until they were done, longest that of the slowest single one; both are the machine's and the browser's, not a reader's. Opened is
 from the click to a kernel that answers. Memory is the largest that the kernel had."""
@@ -168,7 +168,7 @@ def row(done: Done) -> str:
 def page_of(told: list[Done], where: str) -> str:
     head = "| day | cells | exercises | opened, s | waited, s | longest, s | memory, MB | hidden | what was odd |"
     rows = "\n".join([head, "|---" * 9 + "|", *map(row, told)])
-    return f"# The days, as somebody who has just come does them\n\n{rows}\n\nMeasured on {where}.\n\n{COUNTED}\n"
+    return f"# The days, done by a new user\n\n{rows}\n\nMeasured on {where}.\n\n{COUNTED}\n"
 
 
 def main() -> int:

@@ -26,13 +26,13 @@ def tiny(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Model:
 
 
 def alone(model: Model, prompts: list[list[int]]) -> Tensor:
-    """Logits (B, V) of the token after each prompt, each run by itself."""
+    """Return logits (B, V) of the token after each prompt, each run by itself."""
     with torch.no_grad():
         return torch.cat([model(torch.tensor([prompt], device=model.device))[:, -1] for prompt in prompts]).cpu()
 
 
 def greedy(model: Model, prompts: list[list[int]], steps: int, eos: int | None = None) -> list[list[int]]:
-    """The new tokens of each prompt by the naive loop, up to and including EOS."""
+    """Return the new tokens of each prompt by the naive loop, up to and including EOS."""
     rows = []
     for prompt in prompts:
         row: list[int] = []
@@ -73,11 +73,11 @@ def ragged(rng: torch.Generator, lengths: list[int], vocab: int = 1024, lowest: 
     return [torch.randint(lowest, vocab, (n,), generator=rng).tolist() for n in lengths]
 
 
-# ---- what is fed to an answer --------------------------------------------------------------------------------------
+# ---- inputs of an answer -------------------------------------------------------------------------------------------
 
 
 def padded(prompts: list[list[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """ids (B, T) and num_pad (B,), made here and not by the answer."""
+    """Return ids (B, T) and num_pad (B,), made here and not by the answer."""
     T = max(map(len, prompts))
     ids = torch.full((len(prompts), T), pad_id)
     for row, prompt in zip(ids, prompts, strict=True):
@@ -89,7 +89,7 @@ def prefilled(
     student: Any, model: Any, config: Config, prompts: list[list[int]], *, dtype: torch.dtype = torch.float32, cuts: tuple[int, ...] = (),
     pad_id: int = 0, room: int = 0,
 ) -> tuple[Tensor, Tensor, Any]:  # fmt: skip
-    """(logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`."""
+    """Return (logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`."""
     ids, num_pad = padded(prompts, pad_id)
     T = ids.shape[1]
     cache = student.KVCache(config, len(prompts), T + room, dtype)
@@ -103,7 +103,7 @@ def prefilled(
 def decoded(
     student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any, *, dtype: torch.dtype = torch.float32,
 ) -> Tensor:  # fmt: skip
-    """Logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
+    """Return logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
     before = cache.length
     logits = student.decode_batch(model, torch.tensor([[prompt[-1]] for prompt in prompts]), num_pad, cache, _unchanged=True)
     same_kind(logits, len(prompts), config.vocab_size, dtype)
@@ -136,7 +136,7 @@ def left_padded(student: Any, prompts: list[list[int]], pad_id: int) -> tuple[Te
 
 
 def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, Tensor]:
-    """Positions and mask by their definition, one entry at a time."""
+    """Return positions and mask by their definition, one entry at a time."""
     slots, keys = range(start, start + q_len), range(start + q_len)
     positions = [[max(0, slot - pads) for slot in slots] for pads in num_pad]
     mask = [[[[key == slot or pads <= key <= slot for key in keys] for slot in slots]] for pads in num_pad]
@@ -179,7 +179,7 @@ def look(student: Any, num_pad: list[int], start: int, q_len: int) -> None:
         ((slots - pads), "Before a row's first real token your positions are negative: pads get 0."),
         (slots.expand(len(num_pad), q_len), "These are the slots. A row's positions count from its first real token."),
         ((slots - start - pads).clamp(min=0), "These count from the first slot of this pass. It is slot `start` of the row."),
-        ((slots - pads + 1).clamp(min=0), "These begin at 1: the first real token stands at position 0."),
+        ((slots - pads + 1).clamp(min=0), "These begin at 1: the first real token is at position 0."),
     ]
     equal(positions, want, what=f"wrong positions for {case}", suspects=suspects)
     that(positions.dtype == torch.int64, "positions must be int64", got=str(positions.dtype))
@@ -201,7 +201,7 @@ def all_end(model: Model, rng: torch.Generator) -> tuple[list[list[int]], int, l
 
 
 def uniform(student: Any, V: int = 8) -> Small:
-    """A model whose logits are all 0."""
+    """Return a model whose logits are all 0."""
     small = Small(student, torch.Generator().manual_seed(1), V=V)
     weights = small.weights
     weights.lm_head.zero_()
@@ -210,23 +210,23 @@ def uniform(student: Any, V: int = 8) -> Small:
 
 
 def by_precision(student: Any) -> tuple[Small, dict[torch.dtype | None, int]]:
-    """A float32 model, and the token that it always gives in each precision.
+    """Return a float32 model, and the token that it always gives in each precision.
 
-    After the last norm every entry is 1000, so a logit is 1000 times the sum of a row of the head. Of 1.0038 and 1.0041
-    bfloat16 makes 1 and 1.0078: row 5 is the largest in float32 (1.0038 + 1.0038 - 2), row 3 in bfloat16 (1.0041 + 1.0030 - 2).
+    After the last norm every entry is 1000, so a logit is 1000 times the sum of a row of the head. bfloat16 rounds 1.0038
+    and 1.0041 to 1 and 1.0078: row 5 is the largest in float32 (1.0038 + 1.0038 - 2), row 3 in bfloat16 (1.0041 + 1.0030 - 2).
     """
     small = head_only(student, torch.float32, 1000.0, {5: [1.0038, 1.0038, -2.0], 3: [1.0041, 1.0030, -2.0]})
     return small, {None: 5, torch.bfloat16: 3, torch.float32: 5, torch.float64: 5}
 
 
 def finer_than_float32(student: Any) -> tuple[Small, int]:
-    """A float64 model, and the token that it always gives: in float32 its row of the head would add up to 0, that of another not."""
+    """Return a float64 model, and the token that it always gives: in float32 its row of the head would add up to 0."""
     u = 2.0**-23  # float32 has no number between 1 and 1 + u
     return head_only(student, torch.float64, 2.0**26, {5: [1 + 0.49 * u, 1 + 0.49 * u, -2.0], 3: [1 + 0.51 * u, 1 + 0.4 * u, -2.0]}), 5
 
 
 def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, list[float]], *, V: int = 8) -> Small:
-    """A model whose layers add nothing: its logits are always `scale` times the sums of the head's rows, 0 but for `rows`."""
+    """Return a model whose layers add nothing: its logits are always `scale` times the sums of the head's rows, 0 but for `rows`."""
     small = Small(student, torch.Generator().manual_seed(2), V=V, dtype=dtype)
     weights = small.weights
     weights.embed_tokens.fill_(1.0)
@@ -265,7 +265,7 @@ class Slots:
         self.keys, self.values = (torch.where(unseen, noise, tensor) for tensor in (self.keys, self.values))
 
     def prefilled(self, max_len: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (L, B, K, max_len, Dh) of all prompts."""
+        """Return keys and values (L, B, K, max_len, Dh) of all prompts."""
         rows = []
         for prompt, pads in zip(self.prompts, self.num_pad.tolist(), strict=True):
             cache = KVCache(self.model.config, 1, len(prompt), self.dtype)
@@ -277,14 +277,14 @@ class Slots:
         return torch.cat(keys, dim=1), torch.cat(values, dim=1)
 
     def grow(self, rng: torch.Generator) -> Tensor:
-        """One more token for each prompt; ids (B, 1) of them."""
+        """Return one more token for each prompt; ids (B, 1) of them."""
         new = ragged(rng, [1] * len(self.prompts), self.model.config.vocab_size)
         self.prompts = [prompt + token for prompt, token in zip(self.prompts, new, strict=True)]
         self.filled += 1
         return torch.tensor(new)
 
     def step(self, student: Any, rng: torch.Generator) -> Tensor:
-        """One static_decode of the student's. keys and values are afterwards as it left them."""
+        """Call the student's static_decode once. It may change keys and values."""
         given = [self.num_pad, torch.tensor(self.filled), self.keys, self.values]
         ids = self.grow(rng)
         model = self.there if self.there is not None else student.model(TINY, dtype=self.dtype)
@@ -296,7 +296,7 @@ class Slots:
         return logits
 
     def due(self) -> tuple[Tensor, Tensor]:
-        """Keys and values (L, B, K, Dh) of the newest token of each row."""
+        """Return keys and values (L, B, K, Dh) of the newest token of each row."""
         keys, values = self.prefilled(self.filled)
         return keys[..., -1, :], values[..., -1, :]
 

@@ -1,7 +1,7 @@
 """Helpers of the visible and the hidden checks of the KV cache.
 
 The expected results need no right answer: the kit's own model runs over the whole text each time, and the expected contents
-of a cache are put together from the appended tensors. Where tokens are compared, numbers are float64: no two logits tie.
+of a cache are put together from the appended tensors. Tokens are compared in float64, where no two logits tie.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ROOMY = 256  # a block_size that nothing here reaches
 
 @functools.cache
 def whole(dtype: torch.dtype = torch.float64) -> Model:
-    """The kit's own `tiny`, which reads the whole text in every call."""
+    """Return the kit's own `tiny`, which reads the whole text in every call."""
     return load_model("tiny", dtype=dtype)
 
 
@@ -42,14 +42,14 @@ def tiny_config() -> Config:
 
 
 def small(student: Any, rng: torch.Generator, dtype: torch.dtype = torch.float64, **changes: Any) -> tuple[Any, Model]:
-    """(a small random model for the student, the same as a callable of the kit)."""
+    """Return (a small random model for the student, the same model as a callable of the kit)."""
     config = small_config(max_position_embeddings=512, **changes)
     weights = small_weights(rng, config).to(device="cpu", dtype=dtype)
     return student.WeightsOnly(config, weights, None), kit_model(config, weights)
 
 
 def believing(student: Any, after: list[list[float]]) -> Any:
-    """A model of two layers whose logits depend on the last token alone: after[t] follows token t."""
+    """Return a model of two layers whose logits depend on the last token alone: after[t] follows token t."""
     vocab = len(after)
     config = small_config(vocab_size=vocab, hidden_size=vocab, rms_norm_eps=1e-9, tie_word_embeddings=False, max_position_embeddings=512)
     weights = small_weights(torch.Generator().manual_seed(0), config)
@@ -61,12 +61,12 @@ def believing(student: Any, after: list[list[float]]) -> Any:
 
 
 def sure_after(student: Any, following: list[int]) -> Any:
-    """A model that leaves no choice: after token t comes following[t]."""
+    """Return a model that leaves no choice: after token t comes following[t]."""
     return believing(student, [[SURE * (v == f) for v in range(len(following))] for f in following])
 
 
 def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
-    """The new tokens (B, n) of `generate_cached`, after a look at form and prompt."""
+    """Return the new tokens (B, n) of `generate_cached`, after a look at form and prompt."""
     got = student.generate_cached(model, idx, _unchanged=True, **options)
     that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
     that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
@@ -83,7 +83,7 @@ def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
 
 
 def unrolled(model: Model, idx: Tensor, steps: int, block_size: int, eos: int | None = None) -> Tensor:
-    """The new tokens of the loop without a cache, greedy; a row goes on with EOS after its first, and the last row's EOS ends all."""
+    """Return the greedy tokens of the loop without a cache. After its first EOS a row gets EOS; the last row's EOS ends all."""
     ids = idx
     for _ in range(steps):
         ids = torch.cat((ids, model(ids[:, -block_size:])[:, -1].argmax(dim=-1, keepdim=True)), dim=1)
@@ -92,7 +92,7 @@ def unrolled(model: Model, idx: Tensor, steps: int, block_size: int, eos: int | 
 
 
 def ended(new: Tensor, eos: int) -> Tensor:
-    """Rows (B, n) filled with EOS from their first one on, as long as the longest."""
+    """Return rows (B, n) filled with EOS from their first one on, as long as the longest."""
     rows = [row[: row.index(eos) + 1] if eos in row else row for row in new.tolist()]
     return filled(rows, eos)
 
@@ -120,7 +120,7 @@ class Twin:
         self.held: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(self.config.num_hidden_layers)]
 
     def draw(self, t: int) -> Tensor:
-        """(B, K, t, Dh), which lies in memory token by token, as split_heads leaves it."""
+        """Return (B, K, t, Dh), stored token by token in memory, as split_heads returns it."""
         shape = (self.batch, t, self.config.num_key_value_heads, self.config.head_dim)
         return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype).transpose(1, 2)
 
@@ -135,7 +135,7 @@ class Twin:
 
 
 def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: Any) -> Tensor:
-    """Logits of all positions, the ids fed in chunks; the cache's length is looked at on the way."""
+    """Return logits of all positions, the ids fed in chunks; the cache's length is looked at on the way."""
     pieces, start = [], int(cache.length)
     for chunk in ids.split(sizes, dim=1):
         logits = student.forward_cached(model, chunk, cache, _unchanged=True)
@@ -154,7 +154,7 @@ def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: An
 
 @functools.cache
 def least_flops(reference: Any, t0: int, g: int) -> int:
-    """FLOPs of the reference for so many tokens of `tiny`, greedy, with a window that holds them all."""
+    """Return FLOPs of the reference for so many tokens of `tiny`, greedy, with a window that holds them all."""
     model = whole(torch.float32).weights_only()
     with counting() as work:
         reference.generate_cached(model, torch.ones(1, t0, dtype=torch.int64), max_new_tokens=g, block_size=t0 + g, temperature=0.0)

@@ -43,7 +43,7 @@ def joint_law(chain: Chain, n: int) -> Tensor:
 
 
 def cells(cuts: Iterable[float]) -> list[tuple[float, float]]:
-    """(middle, length) of the pieces into which the cuts divide the unit interval; what rounding leaves between two equal cuts is none."""
+    """Return (middle, length) of the pieces between cuts of the unit interval. Equal cuts that rounding separates leave no piece."""
     edges = sorted({0.0, 1.0, *(cut for cut in cuts if 0 < cut < 1)})
     return [((low + high) / 2, high - low) for low, high in itertools.pairwise(edges) if high - low > 1e-12]
 
@@ -62,8 +62,8 @@ class Trial:
 def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
     """Return the calls whose weighed outcomes are the distribution. The weights add up to 1.
 
-    The interval of u[i] is cut where a token can be kept by right and by wrong rules, so that these are told apart exactly: at p/q, at
-    p and at q. That of u[k] is cut where a draw from any residual or from the last row goes on to the next token.
+    The interval of u[i] is cut where a right or a wrong rule can keep a token: at p/q, at p and at q. So the rules are distinguished
+    exactly. The interval of u[k] is cut where a draw from any residual or from the last row goes on to the next token.
     """
     found = []
     for draft in itertools.product(range(len(q[0])), repeat=k):
@@ -104,7 +104,7 @@ def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float
 
 
 def emitted(tokens: Any, k: int, vocab: int) -> list[int]:
-    """The tokens, after a look at their form: a list of 1 to k + 1 ids."""
+    """Return the tokens, after a look at their form: a list of 1 to k + 1 ids."""
     that(isinstance(tokens, list), "the result is not a list", got=type(tokens).__name__)
     that(1 <= len(tokens) <= k + 1, "wrong number of tokens", expected=f"1 to {k + 1} for a draft of {k}", got=len(tokens))
     that(all(type(token) is int for token in tokens), "the tokens are not ints", got=tokens)
@@ -138,7 +138,7 @@ def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the to
 
 @dataclass
 class Books:
-    """A draft that records each call, as (the text so far, how many tokens), how many tokens it gave, and which."""
+    """A draft that records its calls, as (text so far, k), and for each call the number of guesses and the guesses."""
 
     asked: list[tuple[list[int], int]] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
@@ -211,7 +211,7 @@ def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
 
 
 def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: Any) -> list[int]:
-    """The new tokens of `generate_speculative`, after a look at form and prompt."""
+    """Return the new tokens of `generate_speculative`, after a look at form and prompt."""
     got = student.generate_speculative(model, idx, draft=draft, _unchanged=True, **options)
     that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
     that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
@@ -330,7 +330,7 @@ def filtered_law(row: list[float], temperature: float, top_k: int | None, top_p:
 
 
 def believer(student: Any, chain: Chain = BELIEVED) -> Any:
-    """A model whose next token depends on the last one alone, by the chain: row t follows token t."""
+    """Return a model whose next token depends on the last one alone, by the chain: row t follows token t."""
     return believing(student, torch.tensor(chain).log().tolist())
 
 

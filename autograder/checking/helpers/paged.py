@@ -1,7 +1,7 @@
 """Helpers of the visible and the hidden checks of the paged cache.
 
-Which free block a pool gives is left open, so nothing here asks for a certain number. Stories are played with the student, and beside
-them the books are kept of what should come of it: how many blocks are free, which text lies where, which key is still known.
+A pool may give any free block, so nothing here asks for a certain number. Stories are played with the student's pool. Books beside it hold
+the expected state: the number of free blocks, the slots of each text, the keys that are still known.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PROMPTS = ([1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 3, 4, 5, 6, 7, 9], [1, 2, 3, 4, 8
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
-    """A whole number from low to high, both included."""
+    """Return a whole number from low to high, both included."""
     return int(torch.randint(low, high + 1, (), generator=rng))
 
 
@@ -40,7 +40,7 @@ def one_of(rng: torch.Generator, choices: Sequence[Any]) -> Any:
 
 @dataclass
 class Books:
-    """The holders of each block, by the rules. A block here is a number that stands for the one that the student's pool has given."""
+    """The holders of each block, by the rules. A block here is a number in place of the one that the student's pool has given."""
 
     num_blocks: int
     holders: dict[int, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Books:
         return self.num_blocks - len(self.holders)
 
     def take(self) -> tuple[int, int | None]:
-        """(the block, the one whose key had to be forgotten for it)."""
+        """Return (the block, the one whose key had to be forgotten for it)."""
         evicted = None
         if self.num_free == len(self.idle):
             evicted = self.idle.pop(0)
@@ -107,7 +107,7 @@ class Played:
         return result
 
     def words(self, value: Any) -> str:
-        """An object or an argument as the script would write it."""
+        """Return an object or an argument as the script would write it."""
         return self.names.get(value.step, "...") if isinstance(value, Result) else repr(value)
 
     def call(self, name: str, *args: Any) -> Result:
@@ -186,7 +186,7 @@ def take_all(student: Any, pool_class: str, num_blocks: int) -> None:
 
 
 def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
-    """Random steps (what, label, argument). Labels stand for holds on blocks, a hold for one holder.
+    """Return random steps (what, label, argument). Each label is one holder's hold on a block.
 
     With keys there are only four labels, so published blocks are often released, and become idle.
     """
@@ -196,7 +196,7 @@ def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
 
 
 def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -> None:
-    """One story of `take`, `share`, `release`, with keys of `publish`, `adopt`, `find` and `forget` too."""
+    """Play a story of `take`, `share`, `release`, with keys of `publish`, `adopt`, `find` and `forget` too."""
     played = Played(num_blocks, "PrefixPool" if keys else "BlockPool")
     books, pool = played.books, played.pool
     holds: dict[str, int] = {}
@@ -302,7 +302,7 @@ class Row:
 
 
 def sequence_story(rng: torch.Generator, steps: int, *, prefix: bool) -> list[Step]:
-    """Random steps (what, label, another label, a number)."""
+    """Return random steps (what, label, another label, a number)."""
     kinds = ["grow", "grow", "grow", "fork", "truncate", "free"] + ["start", "start", "start", "publish", "publish"] * prefix
     return [(one_of(rng, kinds), one_of(rng, LABELS), one_of(rng, LABELS), integer(rng, 0, 9)) for _ in range(steps)]
 
@@ -343,7 +343,7 @@ class Sequences:
         self.played.judge(student)
 
     def needed(self, row: Row, n: int) -> tuple[int, bool]:
-        """(blocks for n more tokens, whether one of them is a copy)."""
+        """Return (blocks for n more tokens, whether one of them is a copy)."""
         copy = n > 0 and len(row.text) % self.size != 0 and self.books.holders[row.blocks[-1]] > 1
         return -(-(len(row.text) + n) // self.size) - len(row.blocks) + copy if n else 0, copy
 
@@ -475,8 +475,8 @@ class Sequences:
             that(all(isinstance(block, int) and 0 <= block < num_blocks for block in table), f"{label} has no such block", got=table)
             for t, slot in enumerate(self.slots(table, len(text))):
                 held = self.memory.get(slot, [])
-                that(bool(held), f"slot {slot}, where token {t} of {label} should lie, was never written")
-                that(held == text[: t + 1], f"slot {slot}, where token {t} of {label} lies, holds the token of another text")
+                that(bool(held), f"slot {slot}, where token {t} of {label} should be, was never written")
+                that(held == text[: t + 1], f"slot {slot}, where token {t} of {label} should be, holds the token of another text")
 
         played.after(look)
         return given
@@ -505,7 +505,7 @@ class Sequences:
 
 
 def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
-    """The keys by their rule."""
+    """Return the keys by their rule."""
     key, keys = hashlib.sha256(salt).digest(), []
     for start in range(0, len(tokens) // size * size, size):
         numbers = b"".join(int(token).to_bytes(8, "little") for token in tokens[start : start + size])
@@ -518,7 +518,7 @@ def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
 
 
 def filled(student: Any, num_blocks: int, size: int, config: Any = None, dtype: torch.dtype = torch.float64) -> Any:
-    """The student's PagedKV with something in every slot: what nobody wrote must not matter."""
+    """Return the student's PagedKV with something in every slot: slots that nobody wrote must not matter."""
     kv = student.PagedKV(config or tiny_config(), num_blocks, size, dtype=dtype)
     something = torch.full(tuple(kv.keys.shape), 0.7, dtype=dtype)
     write_all(kv, something, -something)
@@ -549,7 +549,7 @@ def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: T
 def draw_table(
     rng: torch.Generator, lengths: Sequence[int], H: int, K: int, Dh: int, size: int, *, dtype: torch.dtype = torch.float64, spare: int = 3
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,): each row's blocks anywhere in the memory.
+    """Return q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,): each row's blocks anywhere in the memory.
 
     Slots of nobody hold large numbers; after a row's last block its table holds random blocks.
     """
@@ -568,13 +568,13 @@ def draw_table(
 
 
 def state_of(sequence: Any) -> dict[str, Any]:
-    """Everything that a refused call must leave as it was: of the sequence, and of its pool."""
+    """Return everything that a refused call must leave as it was: of the sequence, and of its pool."""
     pool, blocks = sequence.pool, sequence.blocks
     return {"blocks": blocks, "length": sequence.length, "num_free": pool.num_free, "holders": [pool.holders(block) for block in blocks]}
 
 
 def paged_logits(student: Any, model: Any, ids: Tensor, sizes: Sequence[int], sequence: Any, kv: Any) -> Tensor:
-    """Logits of all positions, the ids fed in chunks; the sequence's length is looked at on the way."""
+    """Return logits of all positions, the ids fed in chunks; the sequence's length is looked at on the way."""
     pieces, length = [], int(sequence.length)
     for chunk in ids.split(list(sizes), dim=1):
         logits = student.forward_paged(model, chunk, sequence, kv)

@@ -14,19 +14,19 @@ from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
-    """Evenly from low to high, both included."""
+    """Draw an integer from low to high, both included."""
     return int(torch.randint(low, high + 1, (), generator=rng))
 
 
 def parts(got: Any, *names: str) -> Any:
-    """The tensors of a result that has these parts."""
+    """Return the tensors of a result that has these parts."""
     found = isinstance(got, tuple | list) and len(got) == len(names)
     that(found, f"{len(names)} tensors are expected: {', '.join(names)}", got=None if found else f"{type(got).__name__}")
     return got
 
 
 def numbers(got: Any, want: Any, dtype: torch.dtype, what: str = "wrong q", **options: Any) -> None:
-    """Whole numbers, in just this dtype."""
+    """Fail unless `got` has exactly the whole numbers `want`, in this dtype."""
     is_tensor = isinstance(got, Tensor)
     found = str(got.dtype) if is_tensor else type(got).__name__
     that(is_tensor and got.dtype == dtype, f"{what}: another dtype", expected=str(dtype), got=found)
@@ -34,7 +34,7 @@ def numbers(got: Any, want: Any, dtype: torch.dtype, what: str = "wrong q", **op
 
 
 def same(got: Tensor, want: Tensor, what: str, **options: Any) -> None:
-    """`equal`, which tells the first place that differs where there are more numbers than a table shows: a block has 32."""
+    """Call `equal`. Name the first different place if there are more numbers than a table shows: a block has 32."""
     try:
         equal(got, want, what=what, **options)
     except CheckFailed as failed:
@@ -57,7 +57,7 @@ def float32s(got: Any, want: Any, what: str, *, rtol: float = 1e-5, atol: float 
 
 
 def symmetric_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
-    """(x float32, its q, its scale (..., 1)): no number is within a tenth of a step of a tie; one a row, of any sign, is the largest."""
+    """Return (x float32, its q, its scale (..., 1)): no number is within a tenth of a step of a tie; each row has one largest number."""
     top = 2 ** (bits - 1) - 1
     steps = torch.randint(1 - top, top, shape, generator=rng) + 0.8 * torch.rand(shape, generator=rng, dtype=torch.float64) - 0.4
     steps = steps.clamp(0.6 - top, top - 0.6)
@@ -69,7 +69,7 @@ def symmetric_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Te
 
 
 def affine_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """(x float32, its q, its scale, its minimum): no number is within a tenth of a step of a tie, and both ends are in each row."""
+    """Return (x float32, its q, its scale, its minimum): no number is within a tenth of a step of a tie, and both ends are in each row."""
     top = 2**bits - 1
     steps = torch.randint(top + 1, shape, generator=rng) + 0.8 * torch.rand(shape, generator=rng, dtype=torch.float64) - 0.4
     ends = torch.rand(shape, generator=rng).argsort(dim=-1)[..., :2]
@@ -85,14 +85,14 @@ def random_bytes(rng: torch.Generator, *shape: int) -> Tensor:
 
 
 def random_blocks(rng: torch.Generator, *leading: int, halves: int, numbers: int) -> Tensor:
-    """uint8 (*leading, 2 * halves + numbers): float16 numbers of both signs and many magnitudes, then bytes of all values."""
+    """Return uint8 (*leading, 2 * halves + numbers): float16 numbers of both signs and many magnitudes, then bytes of all values."""
     magnitude = 10.0 ** (4 * torch.rand(*leading, halves, generator=rng) - 3)
     values = (magnitude * (2 * torch.randint(2, magnitude.shape, generator=rng) - 1)).half()
     return torch.cat((values.view(torch.uint8), random_bytes(rng, *leading, numbers)), dim=-1)
 
 
 def q4_1_by_hand(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """(q, scale, minimum), block by block."""
+    """Return (q, scale, minimum), block by block."""
     q, scales, minima = [], [], []
     for block in raw.reshape(-1, 20).tolist():
         scale, minimum, *packed = struct.unpack("<ee16B", bytes(block))
@@ -104,33 +104,33 @@ def q4_1_by_hand(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def q8_0_by_hand(raw: Tensor) -> tuple[Tensor, Tensor]:
-    """(q, scale), block by block."""
+    """Return (q, scale), block by block."""
     blocks = [struct.unpack("<e32b", bytes(block)) for block in raw.reshape(-1, 34).tolist()]
     leading = raw.shape[:-1]
     return torch.tensor([block[1:] for block in blocks]).view(*leading, 32), torch.tensor([block[0] for block in blocks]).view(*leading, 1)
 
 
 def matrix(rng: torch.Generator, out: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(q, scale, minimum) of a matrix in 4 bits, float32; both of the last are of any row and group their own."""
+    """Return (q, scale, minimum) of a matrix in 4 bits, float32; each row and group has a scale and a minimum of its own."""
     q = torch.randint(16, (out, width // 32, 32), generator=rng).to(torch.uint8)
     scale = 0.05 + torch.rand(out, width // 32, 1, generator=rng)
     return q, scale, -8 * scale * (0.5 + torch.rand(scale.shape, generator=rng))
 
 
 def weights_of(q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
-    """The matrix (out, D) in float64."""
+    """Return the matrix (out, D) in float64."""
     return (q.double() * scale.double() + minimum.double()).flatten(1)
 
 
 def rounded(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
-    """(xq, scale) of `quantize_absmax` for groups of 32, float64: (..., D/32, 32), (..., D/32, 1)."""
+    """Return (xq, scale) of `quantize_absmax` for groups of 32, float64: (..., D/32, 32), (..., D/32, 1)."""
     groups = x.double().unflatten(-1, (-1, 32))
     scale = groups.abs().amax(dim=-1, keepdim=True) / (2 ** (bits - 1) - 1)
     return torch.where(scale > 0, groups / scale, 0.0).round(), scale
 
 
 def linear_case(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """x, q, scale, minimum of the case worked out by hand: one group, whose numbers are 0 but for the first two."""
+    """Return x, q, scale, minimum of the case worked out by hand: one group, whose numbers are 0 but for the first two."""
     x, q = torch.zeros(32), torch.zeros(2, 1, 32, dtype=torch.uint8)
     x[:2] = torch.tensor(case["x"])
     q[:, 0, :2] = torch.tensor(case["q"], dtype=torch.uint8)
@@ -159,5 +159,5 @@ def _near(wanted: Fingerprint, got: Fingerprint) -> bool:
 
 
 def shape_of(rng: torch.Generator, *, most: int = 4) -> list[int]:
-    """None to two leading dimensions."""
+    """Draw the sizes of up to two leading dimensions."""
     return [integer(rng, 1, most) for _ in range(integer(rng, 0, 2))]

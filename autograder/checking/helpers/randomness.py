@@ -1,4 +1,4 @@
-"""Where random numbers come from when nobody gives a generator."""
+"""The source of random numbers if no generator is given."""
 
 from collections.abc import Callable
 from typing import Any

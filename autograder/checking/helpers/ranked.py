@@ -29,7 +29,7 @@ def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) 
 
 
 def whole(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Whole numbers from -9 to 9: their sums are exact in every dtype."""
+    """Return whole numbers from -9 to 9: their sums are exact in every dtype."""
     return torch.randint(-9, 10, shape, generator=rng).to(dtype)
 
 
@@ -81,7 +81,7 @@ def reduce_traffic(traffic: Traffic, x: Tensor, times: int = 1) -> None:
 
 
 def config_of(H: int, K: int, *, Dh: int = 4, F: int = 24, D: int = 20, **more: Any) -> Config:
-    """A small model's shape in which no two sizes are the same by chance: D is not H * Dh."""
+    """Return a small model's shape in which no two sizes are the same by chance: D is not H * Dh."""
     sizes = {"num_attention_heads": H, "num_key_value_heads": K, "head_dim": Dh, "intermediate_size": F, "hidden_size": D, "vocab_size": 36}
     return small_config(**{**sizes, **more})
 
@@ -95,7 +95,7 @@ def weights_of(rng: torch.Generator, config: Config, dtype: torch.dtype = torch.
 
 
 def kv_heads(config: Config, rank: int, world: int) -> list[int]:
-    """The key/value heads that the rank's query heads read, one query head after the other."""
+    """Return the key/value heads that the rank's query heads read, one query head after the other."""
     H, K = config.num_attention_heads, config.num_key_value_heads
     mine = range(rank * (H // world), (rank + 1) * (H // world))
     return sorted({h // (H // K) for h in mine})
@@ -110,7 +110,7 @@ def cut(matrix: Tensor, rank: int, world: int, dim: int) -> Tensor:
 
 
 def cut_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> LayerWeights:
-    """A rank's part, put together head by head."""
+    """Return a rank's part, put together head by head."""
     Dh, heads = config.head_dim, kv_heads(config, rank, world)
     return LayerWeights(
         layer.input_layernorm,
@@ -231,7 +231,7 @@ def exact(got: Any, want: float, what: str | None = None, **more: Any) -> None:
 
 
 def around_a_ring(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
-    """Step by step: the parts of a reduce-scatter, then those of an all-gather."""
+    """Add up seconds step by step: the parts of a reduce-scatter, then those of an all-gather."""
     seconds = 0.0
     for _phase in ("reduce-scatter", "all-gather"):
         for _step in range(world - 1):
@@ -240,7 +240,7 @@ def around_a_ring(num_bytes: float, world: int, link_bandwidth: float, latency: 
 
 
 def idle_share(stages: int, microbatches: int) -> float:
-    """By drawing up who works when: stage s works on microbatch m at time s + m."""
+    """Return the idle share, from a timetable: stage s works on microbatch m at time s + m."""
     times = microbatches + stages - 1
     busy = {(stage, stage + batch) for stage in range(stages) for batch in range(microbatches)}
     return 1 - len(busy) / (stages * times)

@@ -1,8 +1,8 @@
 """Helpers of the visible and the hidden checks of continuous batching.
 
-Beside the student's scheduler stands a desk that keeps the books by the rules: who runs, who waits, who is fed how much, which blocks
-are free and what the pool still knows. One call on a drawn state is judged alone, so that a mistake is told where it was made; whole
-schedules are played in one go, with the text up to a token in place of its keys and values.
+A desk beside the student's scheduler keeps the books by the rules: the running and waiting requests, the tokens that each is fed, the free
+blocks, and the keys that the pool still knows. One call on a drawn state is judged alone, so a mistake is reported where it was made.
+Whole schedules are played in one go, with the text up to a token in place of its keys and values.
 
 The rules leave open whether an admission that fails has touched what the pool knows, and whether a block is published once or again.
 States and schedules in which that would show later are drawn again.
@@ -175,7 +175,7 @@ class Desk:
 def clocked(
     rows: list[Row], desk: Desk, seconds: Callable[[list[tuple[int, int]]], float], said: Callable[[str], int]
 ) -> tuple[dict[str, list[float]], list[Any]]:
-    """(the times of each one's tokens, what `seconds` is asked) of a run on a virtual clock. said(label): what the model says."""
+    """Return (the times of each request's tokens, the calls of `seconds`) of a run on a virtual clock. said(label): the model's tokens."""
     clock, come, order = 0.0, 0, sorted(rows, key=lambda row: row.arrival)
     arrivals = [row.arrival for row in order]
     times: dict[str, list[float]] = {row.label: [] for row in rows}
@@ -212,7 +212,7 @@ class Told(Played):
         self.scheduler = self.look(self.story.call("Scheduler", self.pool, desk.size, **options), "Scheduler(...)")
 
     def request(self, row: Row) -> Result:
-        """The student's Request of a row that waits."""
+        """Return the student's Request of a row that waits."""
         options: dict[str, Any] = {}
         if row.eos is not None:
             options["eos_token_id"] = row.eos
@@ -289,14 +289,14 @@ class Told(Played):
 
 
 def board(rng: torch.Generator, *, waiting: int, known: int, chunk: bool = False) -> list[Step]:
-    """Random requests (kind, label, prompt, output, cached, fed, new, eos). chunk: those who run have been fed in this step."""
+    """Return random requests (kind, label, prompt, output, cached, fed, new, eos). chunk: running requests were fed in this step."""
     common = torch.randint(VOCAB, (12,), generator=rng).tolist()
     steps: list[Step] = []
     kinds = ["run"] * integer(rng, 1, 4) + ["wait"] * integer(rng, min(1, waiting), waiting) + ["known"] * integer(rng, 0, known)
     for label, kind in zip(LABELS, kinds, strict=False):
         prompt = common[: integer(rng, 0, 9)] + torch.randint(VOCAB, (integer(rng, 1, 6),), generator=rng).tolist()
         decodes = integer(rng, 0, 2) > 0
-        again = integer(rng, 0, 1) > 0  # it gave way once, and a part of its text is computed anew
+        again = integer(rng, 0, 1) > 0  # it gave way once, and a part of its text is computed again
         written = integer(rng, 0, 4) if kind == "wait" else integer(rng, 1, 5) * (decodes or again)
         output = torch.randint(VOCAB, (written,), generator=rng).tolist()
         total = len(prompt) + len(output)
@@ -331,7 +331,7 @@ class Board:
             played.set(played.scheduler, name, [played.requests[row.label] for row in rows])
 
     def known(self, row: Row) -> None:
-        """Somebody who is gone has published this text."""
+        """Publish this text, as by a request that has ended."""
         desk, played = self.desk, self.played
         if desk.needed(Row("", [], 0, blocks=[]), len(row.text)) > desk.books.num_free:
             return
@@ -437,7 +437,7 @@ def facts(desk: Desk) -> Any:
 
 
 def arrivals(rng: torch.Generator, count: int) -> list[Step]:
-    """Random requests (label, prompt, new, eos, step of arrival, step at which it is given up or -1)."""
+    """Return random requests (label, prompt, new, eos, step of arrival, step at which it is given up or -1)."""
     common = torch.randint(VOCAB, (12,), generator=rng).tolist()
     steps: list[Step] = []
     for label in LABELS[:count]:
@@ -485,7 +485,7 @@ class Run:
         self.memory: dict[int, list[int]] = {}
 
     def write(self) -> list[Any]:
-        """-> what can be seen after each step."""
+        """Play the steps. Return the visible state after each."""
         desk, played, history = self.desk, self.played, []
         last, step = max(arrival for arrival, _ in self.coming.values()), 0
         for row in self.rows.values():
@@ -541,7 +541,7 @@ class Run:
         for table, (label, text, _) in zip(tables, texts, strict=True):
             for t, slot in enumerate(table):
                 ours = self.memory.get(slot) == text[: t + 1]
-                that(ours, f"slot {slot}, where token {t} of {label} lies, holds the token of another text")
+                that(ours, f"slot {slot}, where token {t} of {label} should be, holds the token of another text")
 
 
 # ---- a scheduler by hand -------------------------------------------------------------------------------------------
@@ -555,7 +555,7 @@ def stricter(student: Any, scheduler: Any, request: Any, budget: int) -> None:
 
 
 def running(student: Any, scheduler: Any, prompt: list[int], cached: int, **options: Any) -> Any:
-    """A request that runs, with room for `cached` tokens."""
+    """Return a request that runs, with room for `cached` tokens."""
     request = student.Request(prompt, options.pop("new", 4), **options)
     sequence = student.PagedSequence(scheduler.pool, int(scheduler.block_size))
     sequence.grow(cached)
@@ -569,7 +569,7 @@ def scheduler_of(student: Any, num_blocks: int, size: int, budget: int, max_runn
 
 
 def fed(plan: Any, requests: Sequence[Any]) -> Any:
-    """A plan's chunks as (which of the requests, n)."""
+    """Return a plan's chunks as (which of the requests, n)."""
     chunks = plan.chunks
     that(isinstance(chunks, list), "plan.chunks is not a list", got=chunks)
     return [(place(request, requests), n) for request, n in chunks]
@@ -617,7 +617,7 @@ class Texts:
 
 
 def most_flops(config: Any, pieces: Sequence[tuple[int, int]]) -> int:
-    """FLOPs of one pass for chunks (fed, cached afterwards): all weights for each token, the head for each chunk, all scores there are."""
+    """Return FLOPs of one pass for chunks (fed, cached afterwards): all weights for each token, the head for each chunk, all scores."""
     D, kv, heads = config.hidden_size, config.num_key_value_heads * config.head_dim, config.num_attention_heads * config.head_dim
     layer = 2 * D * (heads + kv) + 3 * D * config.intermediate_size
     tokens, keys = sum(n for n, _ in pieces), sum(length for _, length in pieces)
@@ -643,7 +643,7 @@ class Served:
         return not self.desk.waiting and not self.desk.running
 
     def step(self) -> None:
-        """One step on both sides, and everything is looked at."""
+        """Make one step on both sides, and compare everything."""
         desk, s = self.desk, self.scheduler
         chunks, _ = desk.schedule()
         ended = desk.update(chunks, [self.said[self.rows.index(row)][min(len(row.output), row.new - 1)] for row, _ in chunks])

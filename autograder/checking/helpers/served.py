@@ -16,12 +16,12 @@ def fraction(rng: torch.Generator) -> float:
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
-    """One of low, ..., high."""
+    """Return one of low, ..., high."""
     return int(torch.randint(low, high + 1, (), generator=rng))
 
 
 def reader(name: str, at: float, tokens: int, **more: Any) -> dict[str, Any]:
-    """Somebody who asks at a time for so many tokens; more: leaves_after, raises_after, cancelled_at, drops, never, pause."""
+    """Return a reader that asks at a time for so many tokens; more: leaves_after, raises_after, cancelled_at, drops, never, pause."""
     return {"id": name, "at": at, "prompt": [len(name), 7, ord(name[0])], "params": {"max_tokens": tokens}, **more}
 
 
@@ -49,7 +49,7 @@ class Books:
         self.params: dict[str, Any] = {}
         self.aborted: dict[str, list[float]] = {}
         self.refused: dict[str, int] = {}
-        """Of each request that came when it could not be added: how many waited then."""
+        """{request that could not be added: the number of waiting requests when it came}."""
         self.steps: list[tuple[float, list[str]]] = []
         self.ended: list[float] = []
         self.fed: dict[str, list[float]] = {}
@@ -132,7 +132,7 @@ class Books:
 
 
 def output(name: str, number: int) -> list[Any]:
-    """The fields of a request's token: no two are alike, and every one tells whose it is."""
+    """Return the fields of a request's token: no two are alike, and each names its request."""
     token = 1000 * sum(map(ord, name)) + number
     return [name, token, -0.25 * (number + 1), [[token, -0.25], [number, -3.5]]]
 
@@ -208,7 +208,7 @@ def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bo
     end, kind, what = ends[0]
     refused = what if kind == "error" and "status" in what else None
     if name in books.unserved:
-        equal(_class(kind, what), "Fault", what=f"what the reader of {name} got, whom the core does not take")
+        equal(_class(kind, what), "Fault", what=f"wrong result for the reader of {name}, a request that the core does not take")
         that(name not in books.aborted, f"{name} was aborted; it had never been added")
     elif late:
         that(name not in books.added, f"request {name} was added while the engine drains")
@@ -287,7 +287,7 @@ def _is_refusal(name: str, refused: Any, status: int, code: str) -> None:
 
 
 def _waiting_at(books: Books, time: float) -> int:
-    """How many waited just before a time at which no step began or ended."""
+    """Return the number of requests that waited just before a time at which no step began or ended."""
     waiting = books.preempted
     for name, at in books.added.items():
         first = books.let_in.get(name, float("inf"))
@@ -354,7 +354,7 @@ class Answer:
 
 
 def whole(answer: Answer, events: list[bytes], *, ended: bool = True) -> None:
-    """One start, one message an event, and, where the answer has come to its end, an empty last one."""
+    """Fail unless an answer has one start, a message for each event, and after its end an empty last one."""
     kinds = [message.get("type") for _, message in answer.sent]
     due = ["http.response.start"] + ["http.response.body"] * (len(events) + ended)
     equal(kinds, due, what="the types of the messages that were sent")
@@ -381,7 +381,7 @@ def headers_of(answer: Answer) -> dict[bytes, bytes]:
 def loaded(
     student: Any, arrivals: list[float], plans: list[dict[str, Any]], *, start: float = 0.0, late: float = 0.0
 ) -> tuple[list[Any], list[list[Any]], float]:
-    """(the traces as [arrival, token times] or None, [[time, request], ...] of each send, the seconds that it took)"""
+    """Return (the traces as [arrival, token times] or None, [[time, request], ...] of each send, the seconds that it took)"""
     sends: list[list[Any]] = []
     got = student.scene("load", student.run_load, lambda what, time, i: sends.append([time, i]), arrivals, plans, start, late)
     return got.result, sends, got.seconds - start

@@ -19,7 +19,7 @@ from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
 from course.kit import Config, LayerWeights
 
 TOLERANCE = 1e-4
-"""Of the sum of magnitudes: far more than float32 rounds in a few layers, far less than a mistake changes."""
+"""A share of the sum of magnitudes: far more than float32 rounds in a few layers, far less than a mistake changes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Stage:
 
 
 def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Callable[[], Sequence[Stage]], **options: Any) -> Any:
-    """`close` on the result of `call()`, which calls the student and may be made twice. Gives the result.
+    """Call `close` on the result of `call()`, which calls the student and may run twice. Return the result.
 
     Where it fails and no known mistake is named, the cause says too which of the `stages` was the first that was not reached.
     """
@@ -51,8 +51,8 @@ def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Ca
 
 
 def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage], got: Any) -> str | None:
-    """One sentence about the first stage whose numbers never appear though those of the stages before it do, or about a result
-    that is another than what was computed last; None if that cannot be said."""
+    """Return a sentence about the first stage whose numbers never appear although those of the stages before it do, or about a result
+    that is not the last computed tensor; None if neither can be said."""
     try:
         with student.watching() as prints:
             again = call()
@@ -70,16 +70,16 @@ def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage],
 
 
 def unreached(stages: Sequence[Stage], prints: Sequence[Fingerprint]) -> Stage | None:
-    """The first stage that is not reached though all it is computed from is."""
+    """Return the first stage that is not reached although all of its inputs are; None if all are reached."""
     reached = {stage.name for stage in stages if any(_computed(form, prints) for form in stage.values)}
-    for stage in reversed(stages):  # what a reached stage is computed from was right, however it was computed
+    for stage in reversed(stages):  # the inputs of a reached stage were right, however they were computed
         if stage.name in reached:
             reached.update(stage.after)
     return next((stage for stage in stages if stage.name not in reached), None)
 
 
 def _computed(form: Tensor, prints: Sequence[Fingerprint]) -> bool:
-    """At once, or row by row, or token by token, or both."""
+    """Return whether the numbers appear at once, row by row, token by token, or both."""
     rows, tokens = form.unbind(0), form.unbind(-2)
     each = [token for row in rows for token in row.unbind(-2 if row.dim() > 1 else 0)]
     return any(all(_appears(print_of(piece), prints) for piece in pieces) for pieces in ([form], rows, tokens, each))
@@ -108,7 +108,7 @@ def block_stages(
     stages: list[Stage] = []
 
     def stage(name: str, values: Tensor, *after: str, tokens: int = 1) -> Tensor:
-        """tokens: the dimension in which they lie."""
+        """Add a stage. tokens: the dimension of the tokens."""
         stages.append(Stage(name + of, (values.narrow(tokens, T - last, last),) if last else (values,), tuple(a + of for a in after)))
         return values
 
@@ -138,8 +138,8 @@ def block_stages(
 def forward_stages(
     model: Any, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None, *, last: int | None = None
 ) -> list[Stage]:
-    """The stages of a whole pass over ids (B, T). positions, mask, last: see `block_stages`. Of norm and head the last position
-    alone will do too."""
+    """Return the stages of a whole pass over ids (B, T). positions, mask, last: see `block_stages`. Norm and head may cover only the
+    last position."""
     weights, config = model.weights, model.config
     last = last or ids.shape[1]
     positions = torch.arange(ids.shape[1]) if positions is None else positions

@@ -20,7 +20,7 @@ GIVEN_STATE = "State(m, l, acc) is given: make the new one of it."
 
 
 def fields(state: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """m, l and acc of what a student's function calls a state."""
+    """Return m, l and acc of a student's state."""
     that(getattr(state, "type_name", None) == "State", "the result is no State", expected="a State", got=_kind(state), cause=GIVEN_STATE)
     return state.m, state.l, state.acc
 
@@ -30,14 +30,14 @@ def _kind(value: Any) -> str:
 
 
 def pair(result: Any, what: str = "out and lse") -> tuple[Tensor, Tensor]:
-    """The two tensors that a function gives together."""
+    """Return the two tensors that a function gives together."""
     ok = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(part, Tensor) for part in result)
     that(ok, f"the result is not two tensors, {what}", expected="a pair of tensors", got=_kind(result))
     return result[0], result[1]
 
 
 def empty(student: Any, shape: Sequence[int], width: int, dtype: torch.dtype = torch.float64) -> Any:
-    """The state of queries that have seen no key, with the student."""
+    """Return the state of queries that have seen no key, with the student."""
     return student.State(
         torch.full(tuple(shape), -torch.inf, dtype=dtype), torch.zeros(*shape, dtype=dtype), torch.zeros(*shape, width, dtype=dtype)
     )
@@ -51,7 +51,7 @@ def state_of(scores: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def absorbed(student: Any, scores: Tensor, values: Tensor, cuts: Sequence[int]) -> Any:
-    """The student's state after tiles of these sizes, one after the other."""
+    """Return the student's state after tiles of these sizes, one after the other."""
     state = empty(student, scores.shape[:-1], values.shape[-1], scores.dtype)
     for tile, part in zip(scores.split(list(cuts), dim=-1), values.split(list(cuts), dim=-2), strict=True):
         state = student.absorb(state, tile, part, _unchanged=True)
@@ -67,14 +67,14 @@ def same_state(state: Any, want: tuple[Tensor, Tensor, Tensor], *, atol: float =
 def draw_heads(
     rng: torch.Generator, B: int, H: int, K: int, Tq: int, Tk: int, Dh: int, *, wide: int | None = None, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, wide or Dh)."""
+    """Return q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, wide or Dh)."""
     sizes = ((B, H, Tq, Dh), (B, K, Tk, Dh), (B, K, Tk, wide or Dh))
     q, k, v = (torch.randn(size, generator=rng, dtype=torch.float64).to(dtype) for size in sizes)
     return q, k, v
 
 
 def dense(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None = None, first: int | None = None) -> tuple[Tensor, Tensor]:
-    """out (B, H, Tq, Dv) and lse (B, H, Tq) from all scores at once, in float64. first: the position of query 0, mostly Tk - Tq."""
+    """Return out (B, H, Tq, Dv) and lse (B, H, Tq) from all scores at once, in float64. first: the position of query 0, mostly Tk - Tq."""
     group = q.shape[1] // k.shape[1]
     keys, values = (x.double().repeat_interleave(group, dim=1) for x in (k, v))
     scores = q.double() @ keys.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
@@ -86,7 +86,7 @@ def dense(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None 
 
 
 def planned(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> Plan:
-    """The plan, by looking at every pair of a query and a key."""
+    """Return the plan, by looking at every pair of a query and a key."""
     offset = t_k - t_q
     plan = []
     for q0 in range(0, t_q, q_block):
@@ -118,14 +118,14 @@ def keys_read(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> i
 
 
 def least_bytes(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) -> int:
-    """Bytes that the tiles of this plan move for all heads: queries and outputs once, keys and values once for each tile of queries."""
+    """Return bytes that the tiles of this plan move for all heads: queries and outputs once, keys and values for each tile of queries."""
     B, H, Tq, Dh = q.shape
     K, Tk = k.shape[1:3]
     return int(B * (2 * H * Tq + 2 * K * keys_read(Tq, Tk, q_block, k_block, causal)) * Dh * q.element_size())
 
 
 def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) -> int:
-    """FLOPs of the two products for the tiles of this plan."""
+    """Return FLOPs of the two products for the tiles of this plan."""
     B, H, Tq, Dh = q.shape
     plan = planned(Tq, k.shape[2], q_block, k_block, causal)
     pairs = sum(min(q_block, Tq - i * q_block) * (end - start) for i, row in enumerate(plan) for start, end, _ in row)

@@ -55,7 +55,7 @@ def products_of_layers(config: Config, tokens: int, rows: int) -> int:
 
 
 def fewest_flops(config: Config, chunks: Sequence[int], rows: int = 1, *, every_logit: bool = False) -> int:
-    """FLOPs of the products with weights that no version can do without, where a text is fed in chunks of so many tokens.
+    """Return FLOPs of the products with weights that every version needs, if a text is fed in chunks of so many tokens.
 
     Each token passes all layers but the last, where its keys and values are needed; what is left of the last layer, and the head, only
     the positions need whose logits are asked for: one a chunk, or every one. Scores and their products with values are left out.

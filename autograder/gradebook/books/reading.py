@@ -73,7 +73,7 @@ def prepare(autograde: Autograde) -> None:
     try:
         day = find_day(coursedir.assignment_id)
         if day.slug != coursedir.assignment_id:
-            raise CourseError(f"nbgrader knows the day as {day.slug}, not as {coursedir.assignment_id}")
+            raise CourseError(f"{coursedir.assignment_id} is not the name of an assignment: use {day.slug}")
         check_gradebook(coursedir.db_url)
         enter_day(day, coursedir.db_url)
         book_class(Path(coursedir.root), coursedir.db_url, [day])

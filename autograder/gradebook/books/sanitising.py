@@ -47,7 +47,7 @@ STYLE = re.compile(r"\s*(?:text-align:\s*(?:left|right|center)|max-width:\s*100%
 LINK = re.compile(r"https?://[^\s\\]+|mailto:[^\s\\]+|#[^\s\\]*", re.IGNORECASE)
 PICTURE = re.compile(r"data:image/(?:svg\+xml|png);base64,[A-Za-z0-9+/=]*")
 OUR_FIGURE = re.compile(r"figures/[\w./-]+\.(?:svg|png)")
-# What MathJax, which JupyterLab sets formulas with, turns into attributes, links, files or other commands.
+# Commands that MathJax, with which JupyterLab sets formulas, turns into attributes, links, files or other commands.
 _COMMANDS = """
 style class cssId href url require unicode data html\\w* bbox mmlToken includegraphics csname def let newcommand newenvironment
 renewcommand texttip tooltip action toggle

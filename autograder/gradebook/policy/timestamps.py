@@ -20,7 +20,7 @@ def submitted_at(folder: Path) -> datetime.datetime | None:
             return None
         text = path.read_text(encoding="utf-8").strip()
         return _parsed(text) if TIME.fullmatch(text) else None
-    except (OSError, ValueError, ArithmeticError, TypeError, AttributeError):  # what dateutil raises, it does not say
+    except (OSError, ValueError, ArithmeticError, TypeError, AttributeError):  # dateutil does not document its exceptions
         return None
 
 

@@ -89,7 +89,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Side:
-    """One of a pair. tokens: those alike; own: all that are not given; cells: (the cell, its lines that are alike)."""
+    """One submission of a pair. tokens: number of common tokens; own: of all that the task does not give; cells: (cell, common lines)."""
 
     student: str
     tokens: int

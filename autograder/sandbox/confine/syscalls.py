@@ -37,13 +37,13 @@ IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5451, 0x5450)
 # prctl: names, the dumpable flag's reading, names of memory, speculation's reading.
 PRCTLS = (15, 16, 3, 0x53564D41, 52, 39, 21)
 # fcntl: duplicates, flags, sizes and seals. No signals when a file is ready (F_SETOWN, F_SETSIG), no leases, for which
-# everybody else who opens the file has to wait, and no locks: those of a file that all may read are a blackboard for all.
+# other processes that open the file have to wait, and no locks: workers could exchange messages by locks on a file that all can read.
 F_SETFL = 4
 FCNTLS = (0, 1, 2, 3, 9, 11, 16, 1030, 1032, 1033, 1034)
 O_ASYNC = 0x2000
 CLONE_THREAD = 0x00010000
 
-# What tells of a process by its number: its own alone. Another could write there what a second one reads.
+# Calls that report on a process by its number: only on the caller. Otherwise one worker could write there, and another could read it.
 OF_A_PROCESS = {
     "sched_getaffinity": 0, "sched_setaffinity": 0, "sched_getparam": 0, "sched_getscheduler": 0, "getpgid": 0, "getsid": 0,
     "getpriority": 1,

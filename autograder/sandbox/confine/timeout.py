@@ -119,7 +119,7 @@ class Alarm:
         try:
             raise error
         finally:
-            del error  # its traceback holds this frame: it could not be thrown away
+            del error  # its traceback refers to this frame, which could not be freed
 
     def look_at(self, thread: int) -> None:
         """Stop code in another thread, as the signal does in this one.

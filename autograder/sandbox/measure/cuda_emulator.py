@@ -120,7 +120,7 @@ class EmulatedCuda(TorchFunctionMode):
         self._patches.close()
         super().__exit__(*error)
 
-    # What torch.cuda gives
+    # Functions of torch.cuda
 
     @contextlib.contextmanager
     def stream(self, stream: Stream | None) -> Iterator[None]:
@@ -169,7 +169,7 @@ class EmulatedCuda(TorchFunctionMode):
         for tensor in results:
             self.written[_memory(tensor)] = Written(stream, stream.length, tensor.untyped_storage())
 
-    # What torch does with tensors that stand on the GPU
+    # Operations of torch on tensors of the GPU
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function is Tensor.cuda:
@@ -263,7 +263,7 @@ class Stream:
         self.done |= {each: max(place, self.done.get(each, 0)) for each, place in (other.done | {other: other.length}).items()}
 
     def wait_event(self, event: Any) -> None:
-        self.rehearsed.written.clear()  # which operations the event stands behind is not kept: all, to be on the safe side
+        self.rehearsed.written.clear()  # the event does not record which operations come before it: assume all
 
     def synchronize(self) -> None:
         self.rehearsed.wait()

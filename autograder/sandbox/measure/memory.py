@@ -1,4 +1,4 @@
-"""Counted memory: how many of the bytes made live at one time, and how many move to and from memory that is too large to be fast.
+"""Counted memory: the most bytes alive at one time, and the bytes moved to and from memory that is too large to be fast.
 
 A storage's size decides, never a view's. A view costs nothing until it is read; then the elements that it names count, and an axis that is
 only expanded counts once.

@@ -71,7 +71,7 @@ def _sdpa_flops(query: Any, key: Any, value: Any, *rest: Any, **ignored: Any) ->
     return int(sdpa_flop_count(query.shape, key.shape, value.shape))
 
 
-# What torch's own counter leaves out: products with a vector, and its attention on the CPU.
+# Operations that torch's own counter leaves out: products with a vector, and its attention on the CPU.
 MORE_FLOPS: dict[Any, Callable[..., int]] = {
     aten.mv: _mv_flops,
     aten.addmv: _addmv_flops,
@@ -117,7 +117,7 @@ def is_made_of_others(function: Any) -> bool:
 
 
 class counting(TorchDispatchMode):
-    """Mode that counts while it is entered; it may be entered again and continues. `with counting() as work:` gives the Work.
+    """A mode that counts work inside `with counting() as work:`. Entered again, it continues to count.
 
     Only shapes are looked at, never values. fast_bytes: the size of the fast memory; a larger storage is slow, and its reads and writes
     count. python: whether Python's own memory is watched, which makes everything slower.

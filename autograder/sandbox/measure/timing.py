@@ -55,7 +55,7 @@ PATIENCE = 3
 MAJORITY = 0.8
 """Share of the rounds that decides if they do not all agree at the end."""
 MIN_SPREAD = 4.0
-"""Least ratio of the naive version's time to the reference's here and now; below it the two cannot be told apart."""
+"""Least ratio of the naive version's time to the reference's here and now; below it the two cannot be distinguished."""
 CLEAR_SPREAD = 16.0
 """Ratio of a first round that is slow enough, whatever a second would give."""
 CURVE_SECONDS = 2.0
@@ -297,7 +297,7 @@ class Rivals:
     def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
         """Return the ratio of the naive version's time to the reference's: the median of interleaved rounds.
 
-        One round suffices if its ratio is at least CLEAR_SPREAD. A ratio below MIN_SPREAD is measured anew by the next race.
+        One round suffices if its ratio is at least CLEAR_SPREAD. A ratio below MIN_SPREAD is measured again by the next race.
         """
         key = f"{naive}\n{call.__module__}.{call.__qualname__}"
         measured, value = self.spreads.get(key, (-math.inf, 0.0))

@@ -50,7 +50,7 @@ class watching(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = _floating((args, kwargs))
-        for tensor in given:  # what was written piece by piece is whole only when it is read
+        for tensor in given:  # a tensor written piece by piece is complete only when it is read
             self._note(tensor)
         out = function(*args, **(kwargs or {}))
         places = {tensor.untyped_storage().data_ptr() for tensor in given}

@@ -296,7 +296,7 @@ class WorkerChannel:
 
     def _wait(self, deadline: Deadline, *, writing: bool) -> None:
         (self.writable if writing else self.readable).poll(100)
-        if deadline.expired():  # asked even where something came: one byte now and then would else go on for ever
+        if deadline.expired():  # also after a byte has come: otherwise single bytes could keep this waiting for ever
             raise WorkerDied("timeout", stopped_after(deadline.seconds, waited=deadline.waited()))
         if time.monotonic() > self.next_look:
             self.look()

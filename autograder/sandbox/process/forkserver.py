@@ -74,7 +74,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
                     control.close()
                     child(fds[0], confinement, scratch, FIRST_UID + number % NUM_UIDS, shell, source)
                 finally:
-                    os._exit(0)  # what follows here is the fork server's
+                    os._exit(0)  # only the fork server runs the lines below
             scratches[pid] = scratch
             reply = {"pid": pid, "scratch": scratch}
         for each in fds:

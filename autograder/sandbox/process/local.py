@@ -233,11 +233,11 @@ class Loopback(WorkerChannel):
         return super()._extra(value)
 
     def leave(self, tensor: Tensor) -> dict[str, Any]:
-        """Return the tree of a tensor that stays on its device."""
+        """Leave a tensor on its device, and return the tree that represents it in a message."""
         self.here[id(tensor)] = tensor
         return {"$": "here", "id": id(tensor)}
 
-    # Whose state torch is in
+    # Random states and modes of torch
 
     @contextmanager
     def _as_the_worker(self) -> Iterator[None]:
@@ -254,7 +254,7 @@ class Loopback(WorkerChannel):
         theirs = State.now()
         self.ours.set()
         try:
-            with _disable_current_modes():  # what the checks' own functions do is not counted
+            with _disable_current_modes():  # work of the checks' own functions is not counted
                 yield
         finally:
             self.ours = State.now()

