@@ -38,15 +38,16 @@ def test_sinusoids_shape(student):
 @checks("sinusoidal_positions")
 def test_sinusoids_slow_columns(student):
     """each pair of columns turns more slowly than the one before"""
-    got = student.sinusoidal_positions(50, 16)
-    for pair in range(8):
-        angle = 49 / 10000 ** (2 * pair / 16)
-        close(
-            got[49, 2 * pair : 2 * pair + 2],
-            [math.sin(angle), math.cos(angle)],
-            atol=1e-3,
-            what=f"wrong sine and cosine in columns {2 * pair} and {2 * pair + 1} of row 49",
-        )
+    for D in (16, 96):
+        got = student.sinusoidal_positions(50, D)
+        for pair in range(D // 2):
+            angle = 49 / 10000 ** (2 * pair / D)
+            close(
+                got[49, 2 * pair : 2 * pair + 2],
+                [math.sin(angle), math.cos(angle)],
+                atol=1e-3,
+                what=f"wrong sine and cosine in columns {2 * pair} and {2 * pair + 1} of row 49, {D} columns in all",
+            )
 
 
 @checks("sinusoidal_positions")
@@ -110,6 +111,8 @@ def test_rotary_base(student, hand):
         atol=6e-5,
         suspects=[(_rotated(x, at), "These are the values with base 10000; the base that is given is 100.")],
     )
+    turned = _rotated(x, at, 500_000.0)
+    close(student.rotary(x, at, 500_000), turned, atol=1e-4, what="wrong values with the int 500000 as base, as a config file may have it")
 
 
 @checks("rotary")
@@ -125,19 +128,32 @@ def test_rotary_uses_the_positions_given(student, rng):
         what="tokens 4 and 5 alone are turned differently than in the whole sequence",
         suspects=[(_rotated(x[:, :, 4:], torch.arange(2)), "They are turned by 0 and 1, as if the first of them stood at position 0.")],
     )
+    square, at = x[:, :, :3], torch.tensor([7, 2, 4])
+    close(
+        student.rotary(square, at),
+        _rotated(square, at),
+        atol=1e-4,
+        what="wrong values for three heads and three tokens at 7, 2 and 4",
+        suspects=[
+            (_rotated(square.transpose(1, 2), at).transpose(1, 2), "The positions run along the heads: they are those of the tokens.")
+        ],
+    )
 
 
 @checks("rotary")
 def test_rotary_positions_for_each_row(student, rng):
     """positions (B, T): each row of the batch has its own, all its heads the same"""
-    for B, H in ((2, 3), (3, 3)):
-        x = torch.randn(B, H, 4, 6, generator=rng)
-        positions = torch.tensor([[2, 3, 5, 6], [5, 6, 7, 9], [4, 8, 15, 16]])[:B]
+    apart = torch.tensor([[2, 3, 5, 6], [5, 6, 7, 9], [4, 8, 15, 16]])
+    alike_at_first = torch.tensor([[3, 4, 5, 6], [3, 7, 9, 10]])
+    for positions in (apart[:2], apart, alike_at_first, torch.tensor([[4], [11]])):
+        (B, T), H = positions.shape, 3
+        x = torch.randn(B, H, T, 6, generator=rng)
         along_heads = torch.cat([_rotated(x[:, h : h + 1], positions[h]) for h in range(H)], dim=1) if B == H else x
         close(
             student.rotary(x, positions),
             torch.cat([_rotated(x[row : row + 1], positions[row]) for row in range(B)]),
             atol=1e-4,
+            what=f"wrong values for the positions {positions.tolist()}",
             suspects=[
                 (_rotated(x, positions[0]), "All rows are turned by the positions of row 0."),
                 (along_heads, "The rows of the positions lie along the heads: the angles need a dimension of size 1 for the heads."),
@@ -167,21 +183,31 @@ def test_rotary_scores_depend_on_distance(student, hand, rng):
 def test_rotary_far_in_half_precision(student, rng):
     """position 257 in bfloat16 and 2049 in float16: angles in float32, the result in the dtype of x"""
     for dtype, position in ((torch.bfloat16, 257), (torch.float16, 2049)):
-        x = torch.randn(1, 2, 1, 8, generator=rng).clamp(-2, 2).to(dtype)
         rounded = int(torch.tensor(position, dtype=dtype))
-        close(
-            student.rotary(x, torch.tensor([position])),
-            _rotated(x, torch.tensor([position])),
-            atol=0.03,
-            dtype=dtype,
-            what=f"wrong values at position {position} in {str(dtype).removeprefix('torch.')}",
-            suspects=[
-                (
-                    _rotated(x, torch.tensor([rounded])).to(dtype),
-                    f"It is turned by {rounded}, to which this dtype rounds {position}.",
-                )
-            ],
-        )
+        sixths = torch.ones(1, 2, 1, 12)  # the exponents of 12 entries are sixths, which no half precision has exactly
+        for x in (torch.randn(1, 2, 1, 8, generator=rng).clamp(-2, 2).to(dtype), sixths.to(dtype)):
+            close(
+                student.rotary(x, torch.tensor([position])),
+                _rotated(x, torch.tensor([position])),
+                atol=0.03,
+                dtype=dtype,
+                what=f"wrong values at position {position} in {str(dtype).removeprefix('torch.')}, {x.shape[-1]} entries a head",
+                suspects=[
+                    (
+                        _rotated(x, torch.tensor([rounded])).to(dtype),
+                        f"It is turned by {rounded}, to which this dtype rounds {position}.",
+                    )
+                ],
+            )
+
+
+@checks("rotary")
+def test_rotary_wide_and_far(student, rng):
+    """heads of 160 entries, and position 20,000"""
+    x, at = torch.randn(1, 2, 3, 160, generator=rng), torch.tensor([1, 5, 40])
+    close(student.rotary(x, at), _rotated(x, at), atol=5e-4, what="wrong values for heads of 160 entries")
+    x, at = torch.randn(1, 2, 1, 8, generator=rng).clamp(-2, 2), torch.tensor([20_000])
+    close(student.rotary(x, at), _rotated(x, at), atol=0.02, what="wrong values at position 20000")
 
 
 @checks("rotary")
@@ -198,9 +224,10 @@ def test_rotary_of_split_heads(student, rng):
 def test_rotary_leaves_its_input(student, rng):
     """the input is not changed"""
     for positions in (torch.tensor([1, 2, 3]), torch.tensor([[1, 2, 3], [4, 6, 8]])):
-        x = torch.randn(len(positions) if positions.dim() == 2 else 1, 2, 3, 4, generator=rng)
-        rows = [_rotated(x[i : i + 1], at) for i, at in enumerate(positions.expand(len(x), 3))]
-        close(student.rotary(x, positions, _unchanged=True), torch.cat(rows), atol=1e-4)
+        for dtype in (torch.float32, torch.float64):
+            x = torch.randn(len(positions) if positions.dim() == 2 else 1, 2, 3, 4, generator=rng).to(dtype)
+            rows = [_rotated(x[i : i + 1], at) for i, at in enumerate(positions.expand(len(x), 3))]
+            close(student.rotary(x, positions, _unchanged=True), torch.cat(rows), atol=1e-4)
 
 
 @checks("rotary")
@@ -322,10 +349,10 @@ def test_split_by_hand(student, hand):
 @checks("split_heads")
 def test_split_shape(student, rng):
     """(B, T, H*Dh) becomes (B, H, T, Dh)"""
-    for B, T, H, Dh in [(2, 5, 3, 4), (1, 1, 4, 2), (3, 2, 1, 6)]:
+    for B, T, H, Dh in [(2, 5, 3, 4), (1, 1, 4, 2), (3, 2, 1, 6), (1, 70, 2, 3)]:
         x = torch.randn(B, T, H * Dh, generator=rng)
         got = student.split_heads(x, H)
-        equal(list(got.shape), [B, H, T, Dh], what="wrong shape")
+        equal(list(got.shape), [B, H, T, Dh], what=f"wrong shape for B={B}, T={T}, H={H}, Dh={Dh}")
         close(got[:, 0, 0], x[:, 0, :Dh], what="head 0 of token 0 is not the first Dh entries of that token")
 
 
@@ -345,10 +372,12 @@ def test_split_each_head(student, rng):
 
 @checks("split_heads")
 def test_split_keeps_dtype_and_input(student, rng):
-    """the dtype is kept and x is not changed, also where x is transposed"""
+    """the dtype and every digit are kept and x is not changed, also where x is transposed"""
     for dtype in (torch.float64, torch.bfloat16):
-        for x in (torch.randn(2, 3, 8, generator=rng).to(dtype), torch.randn(3, 2, 8, generator=rng).to(dtype).transpose(0, 1)):
-            close(student.split_heads(x, 2, _unchanged=True), torch.stack(x.split(4, dim=-1), dim=1), dtype=dtype)
+        straight, other = (torch.randn(*size, 8, generator=rng, dtype=torch.float64).to(dtype) for size in ((2, 3), (3, 2)))
+        for x in (straight, other.transpose(0, 1)):
+            got = student.split_heads(x, 2, _unchanged=True)
+            close(got, torch.stack(x.split(4, dim=-1), dim=1), atol=0.0, rtol=0.0, dtype=dtype)
 
 
 @checks("merge_heads")
@@ -367,10 +396,10 @@ def test_merge_by_hand(student, hand):
 @checks("merge_heads")
 def test_merge_shape(student, rng):
     """(B, H, T, Dh) becomes (B, T, H*Dh)"""
-    for B, H, T, Dh in [(2, 3, 5, 4), (1, 4, 1, 2), (3, 1, 2, 6)]:
+    for B, H, T, Dh in [(2, 3, 5, 4), (1, 4, 1, 2), (3, 1, 2, 6), (1, 2, 70, 3)]:
         x = torch.randn(B, H, T, Dh, generator=rng)
         got = student.merge_heads(x)
-        equal(list(got.shape), [B, T, H * Dh], what="wrong shape")
+        equal(list(got.shape), [B, T, H * Dh], what=f"wrong shape for B={B}, H={H}, T={T}, Dh={Dh}")
         close(got[:, -1, -Dh:], x[:, -1, -1], what="the last Dh entries of the last token are not its last head")
 
 
@@ -384,10 +413,10 @@ def test_merge_undoes_split(student, rng):
 
 @checks("merge_heads")
 def test_merge_keeps_dtype_and_input(student, rng):
-    """the dtype is kept and x is not changed"""
+    """the dtype and every digit are kept and x is not changed"""
     for dtype in (torch.float64, torch.bfloat16):
-        x = torch.randn(2, 3, 5, 4, generator=rng).to(dtype)
-        close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), dtype=dtype)
+        x = torch.randn(2, 3, 5, 4, generator=rng, dtype=torch.float64).to(dtype)
+        close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), atol=0.0, rtol=0.0, dtype=dtype)
 
 
 # --- attention ---
@@ -439,16 +468,17 @@ def test_attention_by_hand_masked(student, hand):
 @checks("attention")
 def test_attention_like_torch(student, rng):
     """random queries, keys and values, against torch's own attention"""
-    for Tq, Tk in ((4, 7), (1, 5), (6, 3)):
-        q, k, v = _random(rng, 2, 3, 3, Tq, Tk, 8)
+    for Tq, Tk, Dh in ((4, 7, 8), (1, 5, 8), (6, 3, 8), (3, 5, 96), (150, 150, 8)):
+        q, k, v = _random(rng, 2, 3, 3, Tq, Tk, Dh)
         mask = torch.ones(Tq, Tk, dtype=torch.bool).tril(max(Tk - Tq, 0))
         plain = F.scaled_dot_product_attention(q, k, v)
-        close(student.attention(q, k, v), plain, atol=1e-4, what=f"wrong values without a mask, {Tq} queries and {Tk} keys")
+        sizes = f"{Tq} queries and {Tk} keys, {Dh} entries a head"
+        close(student.attention(q, k, v), plain, atol=1e-4, what=f"wrong values without a mask, {sizes}")
         close(
             student.attention(q, k, v, mask),
             F.scaled_dot_product_attention(q, k, v, attn_mask=mask),
             atol=1e-4,
-            what=f"wrong values with a mask, {Tq} queries and {Tk} keys",
+            what=f"wrong values with a mask, {sizes}",
         )
 
 
@@ -493,7 +523,7 @@ def test_attention_groups_by_hand(student, hand):
 @checks("attention")
 def test_attention_groups_like_torch(student, rng):
     """grouped heads, against torch's own attention"""
-    for H, K in [(6, 2), (6, 3), (4, 1)]:
+    for H, K in [(6, 2), (6, 3), (4, 1), (6, 1)]:
         q, k, v = _random(rng, 2, H, K, 3, 5, 4)
         close(
             student.attention(q, k, v),
@@ -546,6 +576,52 @@ def test_attention_mask_for_rows_and_heads(student, rng):
 
 
 @checks("attention")
+def test_attention_masks_of_fewer_dimensions(student, rng):
+    """a mask (Tk,) or (1, Tk) for all queries, and a mask (H, Tq, Tk) for the query heads"""
+    q, k, v = _random(rng, 4, 4, 2, 3, 5, 4)
+    keys = torch.tensor([True, False, True, True, False])
+    heads = torch.ones(4, 3, 5, dtype=torch.bool)
+    for head, hidden in enumerate((0, 1, 3, 4)):
+        heads[head, :, hidden] = False
+    for mask in (keys, keys[None], heads):
+        whole = mask.expand(4, 4, 3, 5)
+        close(
+            student.attention(q, k, v, mask),
+            F.scaled_dot_product_attention(q, k, v, attn_mask=whole, enable_gqa=True),
+            atol=1e-4,
+            what=f"wrong values with a mask of shape {tuple(mask.shape)}",
+            suspects=[
+                (
+                    F.scaled_dot_product_attention(q, k, v, attn_mask=whole.transpose(0, 1), enable_gqa=True),
+                    "The first of the mask's three dimensions is taken for the rows of the batch: it is that of the query heads.",
+                )
+            ],
+        )
+
+
+@checks("attention")
+def test_attention_scores_and_weights_of_any_size(student):
+    """a query with scores in the hundreds changes no other query's result, and a weight of 3e-7 counts"""
+    q, k = torch.tensor([[[[1000.0, 0.0], [0.0, 1.0]]]]), torch.tensor([[[[1.0, 0.0], [0.5, 1.0]]]])
+    v = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
+    close(
+        student.attention(q, k, v),
+        F.scaled_dot_product_attention(q.double(), k.double(), v.double()),
+        atol=1e-5,
+        what="wrong values where the scores of one query are 707 and 354, and those of the other 0 and 0.707",
+    )
+    q, k = torch.ones(1, 1, 1, 1), torch.tensor([[[[0.0], [-15.0]]]])
+    v = torch.tensor([[[[0.0, 1.0], [1e7, 0.0]]]])
+    close(
+        student.attention(q, k, v),
+        torch.tensor([[[[math.exp(-15) * 1e7, 1.0]]]]),
+        atol=0.0,
+        rtol=1e-3,
+        what="wrong values where a key of weight 3e-7 has a value of 1e7",
+    )
+
+
+@checks("attention")
 def test_attention_hides_completely(student):
     """a hidden key gets no weight, however low the scores of the others"""
     q, v = torch.tensor([[[[300.0, 0.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]]])
@@ -573,7 +649,7 @@ def test_attention_of_split_heads(student, rng):
 
 @checks("attention")
 def test_attention_keeps_the_dtype(student, rng):
-    """the dtype is kept"""
+    """float64 and bfloat16: the result has the dtype of the inputs"""
     mask = torch.ones(3, 3, dtype=torch.bool).tril()
     for dtype, atol in ((torch.float64, 1e-5), (torch.bfloat16, 0.05)):
         q, k, v = (t.clamp(-2, 2).to(dtype) for t in _random(rng, 1, 2, 1, 3, 3, 4))
@@ -585,12 +661,14 @@ def test_attention_keeps_the_dtype(student, rng):
 def test_attention_leaves_its_inputs(student, rng):
     """the inputs are not changed"""
     for H, K, T in ((2, 2, 3), (4, 2, 3), (2, 1, 1)):
-        q, k, v = _random(rng, 1, H, K, T, T, 4)
-        mask = torch.ones(T, T, dtype=torch.bool).tril()
+        q, k, v = _random(rng, 2, H, K, T, T, 4)
         plain = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
         close(student.attention(q, k, v, _unchanged=True), plain, atol=1e-4)
-        causal = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-        close(student.attention(q, k, v, mask, _unchanged=True), causal, atol=1e-4)
+        causal = torch.ones(T, T, dtype=torch.bool).tril()
+        for_rows = torch.stack((causal, torch.ones(T, T, dtype=torch.bool)))[:, None]
+        for mask in (causal, for_rows):
+            want = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+            close(student.attention(q, k, v, mask, _unchanged=True), want, atol=1e-4)
 
 
 @checks("attention")

@@ -6,7 +6,10 @@ import math
 
 import torch
 
-from autograder.authoring import checks, close, equal
+from autograder.authoring import checks, close, equal, that
+
+INF = math.inf
+HALF = (torch.float16, torch.bfloat16)
 
 
 def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
@@ -25,6 +28,18 @@ def softmax64(rows):
 
 def log_softmax64(rows):
     return torch.log_softmax(torch.as_tensor(rows, dtype=torch.float64), dim=-1)
+
+
+def makes_no_table_of_pairs(student, function):
+    """Fail if a row of 1,000 logits makes a tensor with a number for each pair: for 49,152 logits it would have 2.4 billion numbers."""
+    with student.counting() as work:
+        function(torch.zeros(1_000))
+    that(
+        work.largest_bytes <= 500_000,
+        "a row of 1,000 logits made a tensor of more than 500,000 bytes: make tensors of V numbers a row, not of V x V",
+        expected="at most 500,000 bytes",
+        got=f"{work.largest_bytes:,} bytes",
+    )
 
 
 # ---- softmax -------------------------------------------------------------------------------------------------------
@@ -86,6 +101,11 @@ def test_softmax_masked(student, hand):
     probs = student.softmax(torch.tensor(case["logits"]))
     close(probs, case["probs"], atol=2e-5)
     equal(float(probs[1]), 0.0)
+    lowest = torch.finfo(torch.float32).min
+    logits = torch.tensor([[lowest, -INF, -INF], [-INF, lowest, -INF]])
+    close(student.softmax(logits), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], atol=1e-6, what="wrong values beside the smallest float32, -3.4e38")
+    logits = torch.tensor([[2.0, 2.0, -INF], [-INF, -INF, -INF]])
+    close(student.softmax(logits)[0], [0.5, 0.5, 0.0], atol=1e-6, what="wrong values in a row above a row of nothing but -inf")
 
 
 @checks("softmax")
@@ -104,6 +124,7 @@ def test_softmax_leaves_input(student, hand):
     for dtype in (torch.float32, torch.float64):
         probs = student.softmax(torch.tensor([case["logits"]], dtype=dtype), _unchanged=True)
         close(probs, [case["probs"]], atol=6e-5)
+        close(student.softmax(torch.tensor([5.0, -INF, 5.0], dtype=dtype), _unchanged=True), [0.5, 0.0, 0.5], atol=1e-6)
 
 
 @checks("softmax")
@@ -120,6 +141,39 @@ def test_softmax_in_float64(student):
             dtype=torch.float64,
             suspects=[(torch.full_like(far, math.nan), "In float32 logits of 1e300 are infinite, and their gap is nan. Stay in float64.")],
         )
+
+
+@checks("softmax")
+def test_softmax_of_small_probabilities(student):
+    """small probabilities keep their digits"""
+    for dtype, row in ((torch.float32, [0.0, -30.0, -60.0, -84.0]), (torch.float64, [0.0, -100.0, -400.0, -700.0])):
+        logits = torch.tensor(row, dtype=dtype)
+        close(student.softmax(logits), softmax64(logits), atol=0.0, rtol=1e-3, what=f"wrong values for the logits {row}")
+
+
+@checks("softmax")
+def test_softmax_in_half_precision(student):
+    """float16 keeps its digits and bfloat16 its range, and large logits are safe in both"""
+    gaps = [0.0, -4.015625, -4.046875, -5.109375]  # in odd 64ths
+    for dtype, row, atol, rtol, here in (
+        (torch.float16, [14.0, 12.0, 13.0], 1e-2, 0.0, "in float16, which ends at 65,504"),
+        (torch.bfloat16, [100.0, 96.0, 92.0], 5e-2, 0.0, "in bfloat16"),
+        (torch.float16, gaps, 1e-6, 8e-3, "in float16: bfloat16 rounds these gaps"),
+        (torch.bfloat16, [0.0, -20.0, -40.0], 0.0, 5e-2, "in bfloat16: the small ones are 0 in float16"),
+    ):
+        logits = torch.tensor(row, dtype=dtype)
+        close(student.softmax(logits), softmax64(logits), atol=atol, rtol=rtol, dtype=dtype, what=f"wrong values {here}")
+
+
+@checks("softmax")
+def test_softmax_of_equal_logits(student):
+    """equal logits: each one counts, and there may be as many as in a vocabulary"""
+    for dtype, v in ((torch.bfloat16, 300), (torch.float16, 2_500)):
+        got = student.softmax(torch.zeros(1, v, dtype=dtype))
+        close(got, torch.full((1, v), 1 / v), atol=0.0, rtol=5e-2, dtype=dtype, what=f"wrong values for {v:,} equal logits in {dtype}")
+    makes_no_table_of_pairs(student, student.softmax)
+    got = student.softmax(torch.zeros(49_152))
+    close(got, torch.full((49_152,), 1 / 49_152), atol=0.0, rtol=1e-3, what="wrong values for 49,152 equal logits")
 
 
 # ---- log_softmax ---------------------------------------------------------------------------------------------------
@@ -152,7 +206,7 @@ def test_log_softmax_by_hand(student, hand):
 @checks("log_softmax")
 def test_log_softmax_last_dimension(student, rng):
     """every row by itself, whatever the shape"""
-    for shape in [(5,), (2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4)]:
+    for shape in [(5,), (2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4), (3, 1)]:
         logits = 2 * torch.randn(shape, generator=rng)
         close(student.log_softmax(logits), log_softmax64(logits), atol=2e-5)
 
@@ -164,6 +218,9 @@ def test_log_softmax_large_logits(student, hand):
     close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=3e-4)
     case = hand["rows_far_apart"]
     close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=3e-4)
+    for dtype in HALF:  # both hold these numbers
+        got = student.log_softmax(torch.tensor([1000.0, 992.0, 984.0], dtype=dtype))
+        close(got, [0.0, -8.0, -16.0], atol=2e-2, rtol=1e-2, dtype=dtype, what=f"wrong values in {dtype}")
 
 
 @checks("log_softmax")
@@ -201,6 +258,8 @@ def test_log_softmax_masked(student, hand):
         case["log_probs"],
         atol=2e-5,
     )
+    logits = torch.tensor([[2.0, 1.0, -INF], [-INF, -INF, -INF]])
+    close(student.log_softmax(logits)[0], log_softmax64(logits[0]), atol=1e-5, what="wrong values in a row above a row of nothing but -inf")
 
 
 @checks("log_softmax")
@@ -210,6 +269,33 @@ def test_log_softmax_dtype_and_input(student, hand):
     for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), (torch.float16, 2e-2), (torch.bfloat16, 0.12)]:
         logits = torch.tensor([case["logits"]], dtype=dtype)
         close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol, dtype=dtype)
+        logits = torch.tensor([5.0, -INF, 4.0], dtype=dtype)
+        close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol)
+
+
+@checks("log_softmax")
+def test_log_softmax_in_half_precision(student):
+    """float16 keeps its digits, and bfloat16 its range"""
+    gaps = torch.tensor([0.0, -4.015625, -4.046875, -5.109375]).half()  # in odd 64ths
+    got = student.log_softmax(gaps)
+    close(got, log_softmax64(gaps), atol=8e-3, rtol=0.0, dtype=torch.float16, what="wrong values in float16: bfloat16 rounds these gaps")
+    wide = torch.tensor([0.0, -1e5, -2e5]).bfloat16()
+    got = student.log_softmax(wide)
+    close(got, wide, atol=1e-2, rtol=2e-2, dtype=torch.bfloat16, what="wrong values in bfloat16, beyond the range of float16")
+
+
+@checks("log_softmax")
+def test_log_softmax_of_equal_logits(student):
+    """equal logits: each one counts, and there may be as many as in a vocabulary"""
+    best = -math.log(2 + math.exp(-1))
+    close(student.log_softmax(torch.tensor([4.0, 3.0, 4.0])), [best, best - 1, best], atol=1e-5, what="wrong values for two best logits")
+    for dtype, v in ((torch.bfloat16, 300), (torch.float16, 2_500)):
+        got = student.log_softmax(torch.zeros(1, v, dtype=dtype))
+        want = torch.full((1, v), -math.log(v))
+        close(got, want, atol=5e-2, rtol=0.0, dtype=dtype, what=f"wrong values for {v:,} equal logits in {dtype}")
+    makes_no_table_of_pairs(student, student.log_softmax)
+    got = student.log_softmax(torch.zeros(49_152))
+    close(got, torch.full((49_152,), -math.log(49_152)), atol=2e-3, rtol=0.0, what="wrong values for 49,152 equal logits")
 
 
 # ---- entropy -------------------------------------------------------------------------------------------------------
@@ -243,12 +329,16 @@ def test_entropy_with_zeros(student, hand):
     for probs, want in zip(case["probs"], case["entropy"], strict=True):
         close(student.entropy(torch.tensor(probs)), want, atol=3e-5)
     close(student.entropy(torch.tensor(case["probs"])), case["entropy"], atol=3e-5)
+    rows = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]]
+    for dtype, atol in ((torch.float16, 1e-2), (torch.bfloat16, 6e-2)):
+        got = student.entropy(torch.tensor(rows, dtype=dtype))
+        close(got, [0.0, math.log(2), 1.5 * math.log(2)], atol=atol, rtol=0.0, what=f"wrong values in {dtype}")
 
 
 @checks("entropy")
 def test_entropy_extremes(student):
     """0 when one token has everything, ln V when all are alike"""
-    for v in (2, 10, 1000):
+    for v in (2, 10, 1000, 49_152):
         certain = torch.zeros(v, dtype=torch.float64)
         certain[v // 2] = 1.0
         close(
@@ -261,13 +351,16 @@ def test_entropy_extremes(student):
             student.entropy(alike),
             math.log(v),
             atol=1e-5,
+            what=f"wrong value for {v:,} equal probabilities",
         )
+    alike = torch.full((256,), 1 / 256, dtype=torch.float16)
+    close(student.entropy(alike), math.log(256), atol=8e-3, rtol=0.0, what="wrong value for 256 equal probabilities in float16")
 
 
 @checks("entropy")
 def test_entropy_shape(student, rng):
     """one number for each row, whatever stands before the last dimension"""
-    for shape in [(3, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4)]:
+    for shape in [(3, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4), (1, 5), (2, 1, 4)]:
         probs = softmax64(2 * torch.randn(shape, generator=rng))
         got = student.entropy(probs.float())
         close(got, -(probs * probs.log()).sum(dim=-1), atol=1e-5)

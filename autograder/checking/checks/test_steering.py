@@ -7,7 +7,8 @@ import math
 
 import torch
 
-from autograder.authoring import checks, close, equal, raises, that
+from autograder.authoring import checks, close, equal, raises, show, that
+from autograder.checking.helpers.work_bounds import gradient_mode_stays
 
 FIVE = [2.0, -1.5, 0.3, 4.2, -0.8]
 
@@ -144,15 +145,15 @@ def test_min_p_lower_threshold_by_hand(student, hand):
 
 @checks("min_p_probs")
 def test_min_p_zero_keeps_everything(student):
-    """min_p = 0 keeps everything"""
-    logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5]])
+    """min_p = 0 keeps everything but a token of logit -inf"""
+    logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5], [0.0, -8.0, 1.0, -10.0, -math.inf]])
     close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1))
 
 
 @checks("min_p_probs")
 def test_min_p_one_keeps_the_best(student):
-    """min_p = 1 keeps the best token, and those that equal it"""
-    logits = torch.tensor([FIVE, [1.0, 3.0, 3.0, 0.0, 2.9]])
+    """min_p = 1 keeps the best token, and those that equal it, not one that is nearly as good"""
+    logits = torch.tensor([FIVE, [1.0, 3.0, 3.0, 0.0, 2.9995]])
     got = student.min_p_probs(logits, 1.0)
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.5, 0.5, 0.0, 0.0]]
     nothing = "Nothing is left of a row: a token exactly at the threshold stays (>=, not >)."
@@ -173,12 +174,31 @@ def test_min_p_rows_have_their_own_threshold(student):
 
 
 @checks("min_p_probs")
+def test_min_p_of_large_logits_and_vocabularies(student):
+    """logits around 1,000 and -1,000, and a vocabulary of 49,152 tokens"""
+    logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
+    want = kept_only([1.0, math.exp(-1), math.exp(-2), math.exp(-5)], {0, 1, 2})
+    for shift in (1000.0, -1000.0):
+        close(student.min_p_probs(logits + shift, 0.1), [want], what=f"wrong values with {shift:,.0f} added to all logits")
+    rising = torch.arange(49_152) / 49_152  # the last token is the best; above half of its probability are those within ln 2
+    want = torch.softmax(rising, -1).where(rising > rising[-1] - math.log(2), 0.0)
+    got = student.min_p_probs(rising[None], 0.5)
+    close(got, (want / want.sum())[None], atol=1e-9, rtol=1e-3, what="wrong values for 49,152 tokens")
+
+
+@checks("min_p_probs")
 def test_min_p_in_float64(student):
-    """float64 logits are told apart in float64"""
+    """float64 logits are told apart in float64; half precision gives float32, at min_p = 0 too"""
     at = math.log(0.1)
     logits = torch.tensor([[0.0, at + 1e-9, at - 1e-9, -3.0]], dtype=torch.float64)
     probs = torch.softmax(logits, -1)[0].tolist()
     close(student.min_p_probs(logits, 0.1), [kept_only(probs, {0, 1})], atol=1e-9, rtol=0)
+    logits = torch.tensor([[2.0, 1.0, -1.0]])
+    probs = torch.softmax(logits, -1)[0].tolist()
+    for dtype in (torch.float16, torch.bfloat16):
+        for min_p, kept in ((0.0, {0, 1, 2}), (0.2, {0, 1}), (1.0, {0})):
+            got = student.min_p_probs(logits.to(dtype), min_p)
+            close(got, [kept_only(probs, kept)], dtype=torch.float32, what=f"wrong values for {dtype} at min_p = {min_p}")
 
 
 @checks("min_p_probs")
@@ -282,22 +302,58 @@ def test_typical_mass_one_keeps_everything(student):
 
 @checks("typical_probs")
 def test_typical_rows_are_independent(student, hand):
-    """each row has its own entropy, order and number of tokens"""
+    """each row has its own entropy, order and number of tokens, with as many rows as tokens too"""
     case = hand["typical_without_the_best"]
     logits = torch.stack([torch.tensor(FIVE), torch.tensor(case["probs"]).log()])
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], case["probs_045"]]
     close(student.typical_probs(logits, 0.45, _unchanged=True), want, atol=5.1e-5)
     close(student.typical_probs(logits.flip(0), 0.45), want[::-1], atol=5.1e-5)
+    square, want = logits[[0, 1, 0, 1, 1]], [want[i] for i in (0, 1, 0, 1, 1)]
+    close(student.typical_probs(square, 0.45), want, atol=5.1e-5, what="wrong values for 5 rows of 5 tokens")
 
 
 @checks("typical_probs")
 def test_typical_in_half_precision(student):
-    """half precision: a running sum over a whole vocabulary that does not stand still"""
+    """half precision gives float32: a running sum over a whole vocabulary that does not stand still"""
     for dtype in (torch.float16, torch.bfloat16):
         # Of 32,768 equal tokens each has a power of two, which float32 adds without rounding in any order; and the border lies between two.
         got = torch.as_tensor(student.typical_probs(torch.zeros(1, 32_768, dtype=dtype), 24_575.5 / 32_768))
         equal(int((got > 0).sum()), 24_576, what=f"32,768 equal tokens in {dtype}, mass 0.75: wrong number kept")
         close(got.max(), 1 / 24_576, atol=0, rtol=1e-2, what=f"wrong probability of each in {dtype}")
+        logits = torch.tensor([[0.5, -1.0, 2.0, 0.0]], dtype=dtype)
+        for mass, want in ((0.5, [[0.0, 0.0, 1.0, 0.0]]), (1.0, torch.softmax(logits.float(), -1))):
+            got = student.typical_probs(logits, mass)
+            close(got, want, dtype=torch.float32, what=f"wrong values for {dtype} at mass {mass}")
+
+
+@checks("typical_probs")
+def test_typical_small_differences_decide(student, hand):
+    """small differences decide: thousandths of a distance, and a billionth of the mass in float64"""
+    probs = [0.252, 0.251, 0.250, 0.247]  # entropy 1.38627: distances 0.0079, 0.0040, 0.00003, 0.0121
+    for mass, kept in ((0.2, {2}), (0.4, {1, 2}), (0.7, {0, 1, 2})):
+        for order in (range(4), range(3, -1, -1)):
+            got = torch.as_tensor(student.typical_probs(torch.tensor([[probs[i] for i in order]]).log(), mass))
+            want = kept_only(probs, kept)
+            close(got, [[want[i] for i in order]], what=f"probabilities {[probs[i] for i in order]}, mass {mass}: wrong values")
+    probs = hand["typical_without_the_best"]["probs"]  # in order the running mass is 0.20, 0.36, 0.50, 0.90, 1
+    logits = torch.tensor([probs], dtype=torch.float64).log()
+    for mass, kept in ((0.36 - 1e-9, {1, 2}), (0.36 + 1e-9, {1, 2, 3})):
+        got = student.typical_probs(logits, mass)
+        close(got, [kept_only(probs, kept)], atol=1e-9, rtol=0, dtype=torch.float64, what=f"wrong values in float64 at mass {mass:.9f}")
+
+
+@checks("typical_probs")
+def test_typical_large_logits_and_masked_tokens(student, hand):
+    """logits around 500 and -500 are as good as small ones, and one of -inf gets 0"""
+    case = hand["typical_without_the_best"]
+    logits = torch.tensor([case["probs"]]).log()
+    for shift in (500.0, -500.0):
+        got = student.typical_probs(logits + shift, 0.45)
+        close(got, [case["probs_045"]], atol=1e-4, what=f"wrong values with {shift:.0f} added to all logits")
+    masked = torch.nn.functional.pad(logits, (1, 1), value=-math.inf)
+    for mass, want in ((0.45, case["probs_045"]), (1.0, case["probs"])):
+        got = student.typical_probs(masked, mass)
+        close(got, [[0.0, *want, 0.0]], atol=5.1e-5, what=f"two tokens of logit -inf, mass {mass}: wrong values")
 
 
 @checks("typical_probs")
@@ -366,10 +422,34 @@ def test_repetition_of_nothing(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_gives_new_logits(student):
-    """new logits: the ones given stay as they are, and 0 stays 0"""
+    """new logits, also where nothing has to change: the ones given stay as they are, and 0 stays 0"""
     logits = torch.tensor([[4.0, -1.0, 2.0, 0.0]])
     got = student.apply_repetition_penalty(logits, torch.tensor([[1, 0, 3]]), 4.0, _unchanged=True)
     close(got, [[1.0, -4.0, 2.0, 0.0]])
+    for ids, penalty in ((torch.tensor([[1]]), 1.0), (torch.zeros(1, 0, dtype=torch.int64), 4.0)):
+        first, second = torch.tensor([[4.0, -1.0, 2.0, 0.0]]), torch.tensor([[-3.0, 5.0, 1.0, 7.0]])
+        got = student.apply_repetition_penalty.again([first, ids, penalty], [second, ids, penalty])
+        close(got[0], first, what="the result changed when other logits were written into the tensor that was given: return a new tensor")
+        close(got[1], second)
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_in_a_long_text(student):
+    """a long text: a token that came once, long ago or just now, counts"""
+    ids = torch.tensor([[0] + [1] * 1000 + [2]])
+    got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.1, 3.0]]), ids, 1.1)
+    close(got, [[2.0, -2.2, 1.0, 3.0]], what="the ids are 0, 1,000 times 1, and 2: wrong values")
+
+
+@checks("apply_repetition_penalty")
+def test_repetition_any_penalty_any_logit(student):
+    """a penalty below 1 rewards repetition; -inf stays -inf; float64 keeps its digits"""
+    logits, ids = torch.tensor([[4.0, -1.0, -math.inf, 3.0, -math.inf]]), torch.tensor([[0, 1, 2]])
+    for penalty, want in ((0.5, [[8.0, -0.5, -math.inf, 3.0, -math.inf]]), (2.0, [[2.0, -2.0, -math.inf, 3.0, -math.inf]])):
+        close(student.apply_repetition_penalty(logits, ids, penalty), want, what=f"wrong values at penalty {penalty}")
+    digits = torch.tensor([[246_913.578, -0.1, 54_321.123]], dtype=torch.float64)
+    got = student.apply_repetition_penalty(digits, torch.tensor([[0, 1]]), 2.0)
+    close(got, [[123_456.789, -0.2, 54_321.123]], atol=1e-9, rtol=0, what="wrong values for float64 logits")
 
 
 @checks("apply_repetition_penalty")
@@ -439,7 +519,7 @@ def test_frequency_presence_lowers_negative_logits(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_rows_and_nothing(student):
-    """each row counts its own ids; with no ids nothing changes"""
+    """each row counts its own ids; with no ids nothing changes, in a new tensor"""
     logits = torch.tensor([[1.0, 2.0, 3.0, 6.0], [1.0, 2.0, 3.0, 6.0]])
     got = student.apply_frequency_presence(logits, torch.tensor([[0, 0], [2, 1]]), 0.5, 0.25, _unchanged=True)
     together = [[-0.25, 1.25, 2.25, 6.0]] * 2
@@ -447,6 +527,23 @@ def test_frequency_presence_rows_and_nothing(student):
     close(got, [[-0.25, 2.0, 3.0, 6.0], [1.0, 1.25, 2.25, 6.0]], suspects=suspects)
     got = student.apply_frequency_presence(logits, torch.zeros(2, 0, dtype=torch.int64), 0.5, 0.25)
     close(got, logits, suspects=[(logits - 0.25, "Presence was taken off tokens that do not occur.")])
+    for ids, settings in ((torch.tensor([[1]]), (0.0, 0.0)), (torch.zeros(1, 0, dtype=torch.int64), (0.5, 0.25))):
+        first, second = torch.tensor([[4.0, -1.0, 2.0]]), torch.tensor([[-3.0, 5.0, 1.0]])
+        got = student.apply_frequency_presence.again([first, ids, *settings], [second, ids, *settings])
+        close(got[0], first, what="the result changed when other logits were written into the tensor that was given: return a new tensor")
+        close(got[1], second)
+
+
+@checks("apply_frequency_presence")
+def test_frequency_presence_any_setting_any_logit(student):
+    """any setting and any logit: negative ones, large ones, -inf, and float64 with all digits"""
+    logits, ids = torch.tensor([[1.0, -math.inf, 2.0, -math.inf]]), torch.tensor([[0, 1, 0]])
+    for frequency, presence, want in ((-0.5, -0.25, 2.25), (-3.0, -4.0, 11.0), (3.0, 4.0, -9.0)):
+        got = student.apply_frequency_presence(logits, ids, frequency, presence)
+        close(got, [[want, -math.inf, 2.0, -math.inf]], what=f"wrong values at frequency {frequency}, presence {presence}")
+    digits = torch.tensor([[123_456.789, -0.1]], dtype=torch.float64)
+    got = student.apply_frequency_presence(digits, torch.tensor([[0, 0]]), 0.5, 0.25)
+    close(got, [[123_455.539, -0.1]], atol=1e-9, rtol=0, what="wrong values for float64 logits")
 
 
 @checks("apply_frequency_presence")
@@ -483,12 +580,12 @@ def compare(student, stops, pieces):
     stream = student.StopStrings(stops)
     for i, (piece, want) in enumerate(zip(pieces, wants, strict=True)):
         got = stream.push(piece)
-        what = f"push({piece!r}), piece {i + 1} of {pieces}, stops {stops}"
+        what = f"push({show(repr(piece), 80)}), piece {i + 1} of {show(pieces)}, stops {show(stops)}"
         that(len(got) == 2, f"{what}: two values are expected, emit and stopped", expected=repr(want), got=repr(got))
         got = (got[0], bool(got[1]))
         that(got == want, what, expected=repr(want), got=repr(got), cause=stop_cause(got, want, stops))
     got = stream.flush()
-    that(got == rest, f"flush() after {pieces}, stops {stops}", expected=repr(rest), got=repr(got))
+    that(got == rest, f"flush() after {show(pieces)}, stops {show(stops)}", expected=repr(rest), got=repr(got))
 
 
 def stop_cause(got, want, stops):
@@ -518,9 +615,35 @@ def test_stop_inside_one_piece(student):
 
 @checks("StopStrings")
 def test_stop_cut_in_two(student):
-    """a stop cut in two by the tokens is found"""
+    """a stop cut in two by the tokens is found, with an empty piece between, too"""
     compare(student, ["\nUser:"], ["Hi.", "\nUs", "er:"])
     compare(student, ["STOP"], ["aS", "T", "O", "P"])
+    compare(student, ["STOP"], ["", "aST", "", "OP", ""])
+
+
+@checks("StopStrings")
+def test_stop_whose_beginning_repeats(student):
+    """a stop is found where the text begins it, breaks off, and goes on with it"""
+    for stop, text in (("aab", "xaaab!"), ("\n\n#", "x\n\n\n#y"), ("ababc", "abababc")):
+        for pieces in ([text], list(text), [text[:3], text[3:]]):
+            compare(student, [stop], pieces)
+
+
+@checks("StopStrings")
+def test_stop_is_plain_text(student):
+    """stops are plain text: a dot is a dot, and a capital is a capital"""
+    compare(student, ["..."], ["one.", "two", "..", ".three"])
+    compare(student, ["(a|b)*"], ["a or b: (a", "|b)*"])
+    compare(student, ["STOP"], ["stop, Stop, S", "TOP"])
+
+
+@checks("StopStrings")
+def test_stop_long_stops_and_long_pieces(student):
+    """stops of 40 characters, a dozen stops, and a piece of 1,200 characters"""
+    compare(student, [40 * "-" + "!"], ["a" + 25 * "-", 15 * "-", "b" + 39 * "-", "-", "!c"])
+    compare(student, [2 * letter for letter in "abcdefghijkl"], ["1 l", "2 l", "l 3"])
+    for before in (998, 1_000, 1_100):
+        compare(student, ["STOP"], [before * "x" + "STOP" + (1_196 - before) * "y"])
 
 
 @checks("StopStrings")
@@ -534,11 +657,14 @@ def test_stop_by_hand(student, hand):
 
 @checks("StopStrings")
 def test_stop_flush(student):
-    """flush gives what was held back when the stream ends, once"""
+    """flush gives what its own stream held back, once"""
     compare(student, ["###"], ["a#", "b", "##"])
     stream = student.StopStrings(["###"])
     got = [stream.push("a##")[0], stream.flush(), stream.flush()]
     equal(got, ["a", "##", ""], what="wrong text of push, flush and a second flush")
+    one, two = student.StopStrings(["###"]), student.StopStrings(["##!"])
+    got = [one.push("a##")[0], two.push("b")[0], two.flush(), one.flush()]
+    equal(got, ["a", "b", "", "##"], what="two streams: wrong text of push on the first, push and flush on the second, flush on the first")
 
 
 @checks("StopStrings")
@@ -617,7 +743,7 @@ def test_beam_escapes_the_greedy_trap(student, hand):
 
 @checks("beam_search")
 def test_beam_enough_beams_find_the_best(student, rng):
-    """with enough beams, the best of all continuations"""
+    """with enough beams, the best of all continuations; of twelve hypotheses the last may win"""
     vocab, steps, idx = 3, 3, torch.tensor([[2, 0]])
     model = history_model(vocab, 2 + steps, rng)
     prompt = idx[0].tolist()
@@ -625,6 +751,14 @@ def test_beam_enough_beams_find_the_best(student, rng):
     tokens, log_prob = answer(student.beam_search(model, idx, beams=vocab**steps, max_new_tokens=steps), idx)
     close(log_prob, best, atol=1e-4, what="wrong log_prob", suspects=log_prob_slips(best))
     close(log_prob_of(model, prompt, tokens), best, atol=1e-4, what="the ids are not those that log_prob belongs to")
+    # The prompt is token 16. Token 11 is only the twelfth best after it, but token 3 follows it with probability 0.85.
+    rows = [[1 / 16] * 16 for _ in range(17)]
+    rows[16] = [0.07 - 0.001 * i for i in range(16)]
+    rows[11] = [0.01] * 3 + [0.85] + [0.01] * 12
+    idx = torch.tensor([[16]])
+    tokens, log_prob = answer(student.beam_search(chain_model(log_rows(rows)), idx, beams=12, max_new_tokens=2), idx)
+    equal(tokens, [11, 3], what="wrong tokens with 12 beams")
+    close(log_prob, math.log(rows[16][11] * 0.85), atol=1e-4, what="wrong log_prob")
 
 
 @checks("beam_search")
@@ -639,6 +773,17 @@ def test_beam_finished_is_not_expanded(student):
     padded = "EOS follows EOS: nothing is appended to a finished hypothesis, the ids end with its first EOS."
     expanded = "Tokens follow EOS: nothing is appended to a finished hypothesis."
     equal(tokens, [eos], suspects=[([eos] * 4, padded), ([eos, 0, 0, 0], expanded), ([eos, 0, 1, 2], expanded)])
+
+
+@checks("beam_search")
+def test_beam_best_wins_finished_or_not(student):
+    """the best hypothesis wins, finished or not; token 0 may be EOS"""
+    eos, idx = 0, torch.tensor([[3]])
+    for at_once, first, want in ((0.3, 0.6, [1, 2]), (0.6, 0.3, [eos])):  # EOS, or token 1 and then token 2
+        rows = [[0.0, 0.5, 0.5], [0.05, 0.05, 0.9], [1 / 3] * 3, [at_once, first, 0.1]]
+        tokens, log_prob = answer(student.beam_search(chain_model(log_rows(rows)), idx, beams=3, max_new_tokens=2, eos_token_id=eos), idx)
+        equal(tokens, want, what=f"EOS at once has {at_once}, tokens 1 and 2 have {first} x 0.9: wrong tokens")
+        close(log_prob, math.log(0.6 if want == [eos] else 0.6 * 0.9), atol=1e-4, what="wrong log_prob")
 
 
 @checks("beam_search")
@@ -681,6 +826,23 @@ def test_beam_length_penalty(student, hand):
 
 
 @checks("beam_search")
+def test_beam_any_length_penalty(student):
+    """length penalties from 2 to -1: above 0 longer hypotheses gain, below 0 shorter ones"""
+    eos, idx = 6, torch.tensor([[7]])
+    for short, long, lengths in (
+        (0.55, [0.40, 0.90, 0.90], {0.0: 1, 1.0: 3}),  # ln 0.55 = -0.598 is the best at once; ln 0.324 = -1.127, by three -0.376
+        (0.60, [0.39, 0.60, 0.58], {1.0: 1, 2.0: 3}),  # -0.511; -1.997, by three -0.666, by nine -0.222
+        (0.40, [0.50, 0.95, 0.95], {0.0: 3, -1.0: 1}),  # -0.916; -0.796, times three -2.387
+    ):
+        for penalty, length in lengths.items():
+            got = student.beam_search(ladder_model(short, long), idx, beams=3, max_new_tokens=3, length_penalty=penalty, eos_token_id=eos)
+            tokens, log_prob = answer(got, idx)
+            what = f"EOS at once has {short}, tokens 0, 1 and EOS {long}, length penalty {penalty}: wrong"
+            equal(tokens, [eos] if length == 1 else [0, 1, eos], what=f"{what} tokens")
+            close(log_prob, math.log(short if length == 1 else math.prod(long)), atol=1e-3, what=f"{what} log_prob")
+
+
+@checks("beam_search")
 def test_beam_finished_keeps_its_place(student):
     """a finished hypothesis keeps its place among the beams until better ones push it out"""
     eos, idx = 3, torch.tensor([[4]])
@@ -711,9 +873,28 @@ def test_beam_ranks_by_length_at_every_step(student):
 
 @checks("beam_search")
 def test_beam_refuses_what_means_nothing(student):
-    """fewer than one beam is a ValueError, one is not"""
+    """fewer than one beam is a ValueError, one is not; no new tokens have log_prob 0"""
     model, idx = chain_model(log_rows([[0.5, 0.5], [0.5, 0.5]])), torch.tensor([[1]])
     refused(lambda beams: student.beam_search(model, idx, beams=beams, max_new_tokens=1), (0, -1), (1, 2, 3))
+    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=0), idx)
+    equal(tokens, [], what="wrong new tokens with max_new_tokens = 0")
+    close(log_prob, 0.0, what="wrong log_prob with max_new_tokens = 0")
+
+
+@checks("beam_search")
+def test_beam_leaves_the_gradients_as_they_were(student):
+    """gradients: on or off as the caller had them, also where the model raises"""
+    model, idx = chain_model(log_rows([[0.2, 0.8], [0.7, 0.3]])), torch.tensor([[1]])
+
+    def broken(ids):
+        raise RuntimeError("out of memory")
+
+    def search():
+        tokens, _ = answer(student.beam_search(model, idx, beams=2, max_new_tokens=2), idx)
+        equal(tokens, [0, 1])
+
+    gradient_mode_stays(student, search)
+    gradient_mode_stays(student, lambda: raises(RuntimeError, lambda: student.beam_search(broken, idx, beams=2, max_new_tokens=2)))
 
 
 @checks("beam_search")

@@ -70,7 +70,7 @@ def same_ids(student, texts: list[str], name: str = "smollm2") -> None:
     oracle, tokenizer = library(name), student.tokenizer(name)
     for text in texts:
         got, want = student.bpe_encode(text, tokenizer), oracle.encode(text)
-        what = f"wrong ids for {show(repr(text), 60)}"
+        what = f"wrong ids for {show(repr(text), 60)}" + (f" with the tokenizer {name}" if name != "smollm2" else "")
         if not (isinstance(got, list | tuple) and all(isinstance(i, int) for i in got)):
             raise CheckFailed(what, expected=want, got=got, cause="bpe_encode returns a list of token ids, whole numbers.")
         if list(got) != want:
@@ -112,10 +112,10 @@ def ids_of_bytes(raw: bytes) -> list[int]:
     return [oracle.vocab[oracle.byte_to_symbol[byte]] for byte in raw]
 
 
-def merged(student, symbols: list[str], pair: tuple[str, str], want: list[str]) -> None:
-    """One call of merge_pair, whose list must stay as it was."""
+def merged(student, symbols: list[str], pair: tuple[str, str], want: list[str], *, shown: str | None = None) -> None:
+    """One call of merge_pair, whose list must stay as it was. shown: a long list in short form, for the message."""
     got = student.merge_pair(symbols, pair, _unchanged=True)
-    equal(got, want, what=f"wrong result for {symbols} with {pair}")
+    equal(got, want, what=f"wrong result for {shown or symbols} with {pair}")
 
 
 # merge_pair
@@ -132,9 +132,11 @@ def test_pair_of_equal_symbols(student, hand):
 
 @checks("merge_pair")
 def test_every_occurrence(student, hand):
-    """the pair (a, n) in banana, which stands there twice"""
+    """every pair (a, n): in banana, after an a that stays alone, in a list of 600 symbols"""
     case = hand["merge_banana"]
     merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
+    merged(student, ["a", "n", "a", "n", "a", "s", "a", "n"], ("a", "n"), ["an", "an", "a", "s", "an"])
+    merged(student, ["a", "n", "s"] * 200, ("a", "n"), ["an", "s"] * 200, shown="['a', 'n', 's'] * 200")
 
 
 @checks("merge_pair")
@@ -143,6 +145,14 @@ def test_symbols_not_letters(student, hand):
     case = hand["merge_borders"]
     merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
     merged(student, ["xa", "b", "a", "bx", "a", "b"], ("a", "b"), ["xa", "b", "a", "bx", "ab"])
+
+
+@checks("merge_pair")
+def test_case_spaces_and_length(student):
+    """case and spaces count, and a symbol may be long"""
+    merged(student, ["T", "h", "t", "H", "t", "h"], ("t", "h"), ["T", "h", "t", "H", "th"])
+    merged(student, [" ", "t", " ", " ", "t"], (" ", "t"), [" t", " ", " t"])
+    merged(student, ["=" * 32] * 3, ("=" * 32, "=" * 32), ["=" * 64, "=" * 32])
 
 
 @checks("merge_pair")
@@ -161,11 +171,14 @@ def test_ends_of_the_list(student):
 
 @checks("merge_pair")
 def test_symbols_are_not_changed(student):
-    """the list that was given stays as it was, however short"""
+    """the given list stays as it was, however short, and the result is another list"""
     merged(student, ["t", "h", "e", "t", "h"], ("t", "h"), ["th", "e", "th"])
     merged(student, ["t", "h"], ("t", "h"), ["th"])
     merged(student, ["t", "h", "e"], ("t", "h"), ["th", "e"])
     merged(student, ["e", "t", "h"], ("t", "h"), ["e", "th"])
+    first, second = student.merge_pair.again([["h", "e", "n"], ("t", "h")], [["c", "a", "t"], ("t", "h")])
+    equal(first, ["h", "e", "n"], what="wrong result for ['h', 'e', 'n'] with ('t', 'h') once the given list holds other symbols")
+    equal(second, ["c", "a", "t"], what="wrong result for ['c', 'a', 't'] with ('t', 'h')")
 
 
 # bpe_encode
@@ -221,10 +234,24 @@ def test_special_tokens(student):
 
 @checks("bpe_encode")
 def test_bytes_without_a_token(student, hand):
-    """a byte that has no token is left out, before anything is merged"""
+    """a byte without a token is left out, before anything is merged; a control character with one stays"""
     case, tokenizer = hand["left_out"], student.tokenizer("smollm2")
     for text, want in zip(case["texts"], case["ids"], strict=True):
         equal(student.bpe_encode(text, tokenizer), want, what=f"wrong ids for {text!r}")
+    same_ids(student, ["a\u0001b", "=\u0000=", "\u001b[1m"])
+
+
+@checks("bpe_encode")
+def test_shortest_and_longest(student):
+    """the empty text, single characters, and a word of 45 letters"""
+    same_ids(student, ["", "a", " ", "é", "pneumonoultramicroscopicsilicovolcanoconiosis"])
+
+
+@checks("bpe_encode")
+def test_two_tokenizers(student):
+    """two tokenizers in turn: each call gives the ids of its own"""
+    for name in ("smollm2", "tiny", "smollm2"):
+        same_ids(student, ["The cat sat on the mat", "lowest", "<|im_end|>"], name)
 
 
 @checks("bpe_encode", weight=2)
@@ -258,15 +285,17 @@ def test_character_over_two_tokens(student, hand):
 
 @checks("bpe_decode")
 def test_broken_characters(student, hand):
-    """bytes that are no UTF-8"""
+    """bytes that are not UTF-8, a surrogate's included"""
     case, tokenizer, oracle = hand["cat_character"], student.tokenizer("smollm2"), library()
     first, second, third = case["ids"]
     letter = oracle.vocab["A"]
+    surrogate = [oracle.vocab[oracle.byte_to_symbol[byte]] for byte in b"\xed\xa0\x80"]  # U+D800, which is no character
     for ids, want in (
         ([first, second], case["cut_after_two"]),
         ([third], case["last_byte_alone"]),
         ([letter, first, letter], "A\ufffdA"),
         ([letter, third, first, second], "A\ufffd\ufffd"),
+        ([letter, *surrogate, letter], "A\ufffd\ufffd\ufffdA"),
     ):
         raw = b"".join(map(oracle.token_bytes, ids))
         suspects = [
@@ -283,6 +312,14 @@ def test_decode_special_by_name(student):
     text = "<|im_start|>user\nHi<|im_end|>\n"
     suspects = [("user\nHi\n", "The special tokens are left out: each gives its name.")]
     same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, suspects=suspects)
+
+
+@checks("bpe_decode")
+def test_characters_that_are_not_seen(student):
+    """NUL, a byte order mark and a U+FFFD of the text come back, at both ends"""
+    oracle, tokenizer = library(), student.tokenizer("smollm2")
+    for text in ("a\0b\0", "\ufeffa\ufeff", "\ufffda\ufffd"):
+        same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, what=f"the text {text!r} has changed")
 
 
 @checks("bpe_decode")
@@ -309,11 +346,14 @@ def test_character_with_its_last_token(student, hand):
 
 @checks("StreamDecoder")
 def test_complete_text_at_once(student, hand):
-    """complete text is not held back"""
+    """complete text is not held back; line ends and a byte order mark come out as they are"""
     case = hand["cat_sentence"]
     pieces, rest = pieces_and_rest(student, case["ids"])
     equal(pieces, case["pieces"])
     equal(rest, "", what="wrong flush: everything had been given out")
+    for text, want in (("a\r\nb\r", ["a", "\r", "\n", "b", "\r"]), ("\ufeffa", ["", "", "\ufeff", "a"])):
+        pieces, rest = pieces_and_rest(student, ids_of_bytes(text.encode()), "tiny")
+        equal([*pieces, rest], [*want, ""], what=f"wrong pushes and flush for {text!r}, one byte at a time")
 
 
 @checks("StreamDecoder")
@@ -348,6 +388,26 @@ def test_bytes_that_begin_nothing(student):
     for byte in (0xC0, 0xC1, 0xF5, 0xF8, 0xFE, 0xFF, 0x80, 0xBF):
         pieces, rest = pieces_and_rest(student, ids_of_bytes(bytes([byte])), "tiny")
         equal([*pieces, rest], ["\ufffd", ""], what=f"wrong push and flush for the byte {byte:02X}")
+
+
+@checks("StreamDecoder")
+def test_bytes_that_begin_a_character(student):
+    """characters of two, three and four bytes, one byte at a time"""
+    for character in ("\u0080", "é", "\u07ff", "€", "🙂", "\U0010ffff"):  # their first bytes: C2, C3, DF, E2, F0, F4
+        raw = character.encode()
+        pieces, rest = pieces_and_rest(student, ids_of_bytes(raw), "tiny")
+        want = [*[""] * (len(raw) - 1), character, ""]
+        equal([*pieces, rest], want, what=f"wrong pushes and flush for the bytes {raw.hex(' ').upper()}")
+
+
+@checks("StreamDecoder")
+def test_second_byte_that_does_not_fit(student):
+    """a second byte that makes no character after E0, ED, F0 or F4: the text after it does not wait"""
+    for raw in (b"\xe0\x80", b"\xed\xa0", b"\xf0\x80", b"\xf4\x90"):
+        pieces, rest = pieces_and_rest(student, ids_of_bytes(raw + b"ok"), "tiny")
+        after = f"after the bytes {raw.hex(' ').upper()}"
+        same_text("".join([*pieces, rest]), "\ufffd\ufffdok", what=f"wrong text for 'ok' {after}")
+        equal([pieces[-1], rest], ["k", ""], what=f"wrong last push and flush for 'ok' {after}")
 
 
 @checks("StreamDecoder")
@@ -412,17 +472,21 @@ def test_system_and_user(student, hand):
 
 @checks("render_chat")
 def test_default_system(student, hand):
-    """no system message: the default one stands in front"""
+    """the first message is not a system message: the default one comes first, whatever follows"""
     case = hand["chat"]
     want = case["text_with_default"]
     at = want.index("<|im_start|>user")
     suspects = [(want[at:], "The default system message is missing: it stands in front if the first message is no system message.")]
     same_text(student.render_chat(case["without_system"]), want, suspects=[*suspects, *template_slips(want)])
+    later = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "And of Italy?"}]
+    end = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nAnd of Italy?<|im_end|>\n<|im_start|>assistant\n"
+    want = want.removesuffix("<|im_start|>assistant\n") + end
+    same_text(student.render_chat([*case["without_system"], *later]), want, what="wrong text with a system message in the middle")
 
 
 @checks("render_chat")
 def test_longer_conversation(student):
-    """history, oldest first"""
+    """the whole history, oldest first, whatever the last role"""
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Hello"},
@@ -435,6 +499,26 @@ def test_longer_conversation(student):
         "<|im_start|>assistant\n"
     )
     same_text(student.render_chat(messages), want, suspects=template_slips(want))
+    messages += [{"role": "user", "content": "Two and two?"}, {"role": "assistant", "content": "Four."}]
+    again = "<|im_start|>user\nTwo and two?<|im_end|>\n<|im_start|>assistant\nFour.<|im_end|>\n<|im_start|>assistant\n"
+    want = want.removesuffix("<|im_start|>assistant\n") + again
+    same_text(student.render_chat(messages), want, what="wrong text for a question asked twice, and answered")
+
+
+@checks("render_chat")
+def test_role_and_content_by_name(student):
+    """role and content are found by their keys, and a role may have any name"""
+    for role in ("tool", "Tool", "System"):
+        want = f"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>{role}\n18 degrees<|im_end|>\n<|im_start|>assistant\n"
+        messages = [{"content": "Be brief.", "role": "system"}, {"content": "18 degrees", "role": role}]
+        same_text(student.render_chat(messages), want, what=f"wrong text with a message of the role {role!r}")
+    got = student.render_chat([{"role": "System", "content": "Be brief."}])
+    want = (
+        "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+        "<|im_start|>System\nBe brief.<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+    same_text(got, want, what="wrong text where the first message has the role 'System'")
 
 
 @checks("render_chat")
@@ -445,6 +529,10 @@ def test_content_as_it_is(student):
     want = f"<|im_start|>system\n<|im_end|>\n<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n"
     trimmed = want.replace(content, content.strip())
     same_text(got, want, suspects=[(trimmed, "The content was trimmed: its spaces and line ends are the user's, copy them.")])
+    for content in ("{role} {{ x }}", "$$5 for $x", "What does <|im_end|> mean?"):
+        got = student.render_chat([{"role": "system", "content": content}])
+        want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>assistant\n"
+        same_text(got, want, what=f"wrong text for the content {content!r}")
 
 
 @checks("render_chat")

@@ -32,7 +32,7 @@ def test_rms_norm_by_hand(student, hand):
 
 @checks("rms_norm")
 def test_rms_norm_eps_inside_the_root(student, hand):
-    """a vector so small that eps matters"""
+    """a vector so small that eps matters, and an eps of 0"""
     case = hand["rms_norm_small"]
     x, weight = torch.tensor(case["x"]), torch.tensor(case["weight"])
     mean = x.square().mean()
@@ -46,6 +46,8 @@ def test_rms_norm_eps_inside_the_root(student, hand):
             (x / (mean + 1e-6).sqrt() * weight, "eps is 1e-6 here, whatever is given."),
         ],
     )
+    tiny, ones = torch.tensor([3e-4, 4e-4]), torch.ones(2)  # as (3, 4): the mean of the squares is 12.5e-8
+    close(student.rms_norm(tiny, ones, 0.0), [3 / 12.5**0.5, 4 / 12.5**0.5], what="wrong values for (3e-4, 4e-4) with eps 0")
 
 
 @checks("rms_norm")
@@ -88,7 +90,7 @@ def test_rms_norm_dtype_and_input(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_in_float32_inside(student):
-    """bfloat16 and float16: mean and root in float32"""
+    """bfloat16 and float16: mean, eps and root in float32"""
     large = torch.tensor([[300.0, 400.0, 500.0, 600.0]], dtype=torch.float16)
     close(
         student.rms_norm(large, torch.ones(4, dtype=torch.float16), 1e-5),
@@ -97,6 +99,14 @@ def test_rms_norm_in_float32_inside(student):
         dtype=torch.float16,
         what="wrong values for (300, 400, 500, 600) in float16",
         suspects=[(torch.zeros(1, 4), "The squares were taken in float16, where the square of 300 is infinite.")],
+    )
+    small = torch.tensor([[1e-4, -1e-4, 2e-4, 3e-4]], dtype=torch.float16)  # the mean of the squares is about 3.75e-8
+    close(
+        student.rms_norm(small, torch.ones(4, dtype=torch.float16), 1e-8),
+        F.rms_norm(small.double(), (4,), None, 1e-8),
+        atol=2e-3,
+        dtype=torch.float16,
+        what="wrong values for (1e-4, -1e-4, 2e-4, 3e-4) in float16 with eps 1e-8, which float16 cannot hold",
     )
     fine = torch.tensor([1.0] + [0.05] * 255, dtype=torch.bfloat16)
     close(
@@ -153,8 +163,8 @@ def test_feed_forward_is_silu(student, hand):
 
 @checks("feed_forward")
 def test_feed_forward_like_torch(student, rng):
-    """random tokens and matrices, square ones too, x contiguous and transposed"""
-    for D, wide in ((4, 7), (5, 5)):
+    """random tokens and matrices, square and wide ones too, x contiguous and transposed"""
+    for D, wide in ((4, 7), (5, 5), (4, 100)):
         gate, up, down = _swiglu(rng, D, wide)
         for x in (torch.randn(2, 3, D, generator=rng), torch.randn(3, 2, D, generator=rng).transpose(0, 1)):
             close(
@@ -179,13 +189,22 @@ def test_feed_forward_each_token_alone(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_keeps_dtype_and_device(student, rng):
-    """the dtype is kept, and all is made where x lies"""
-    for dtype, atol in ((torch.float64, 1e-6), (torch.bfloat16, 0.15)):
+    """the dtype is kept, float64 with all its digits, and all is made where x lies"""
+    for dtype, atol, rtol in ((torch.float64, 1e-9, 1e-9), (torch.bfloat16, 0.15, 0.05)):
         x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
         exact = [t.double() for t in (x, gate, up, down)]
         want = F.linear(F.silu(F.linear(exact[0], exact[1])) * F.linear(exact[0], exact[2]), exact[3])
-        close(student.feed_forward(x, gate, up, down), want, atol=atol, rtol=0.05 if atol > 0.1 else 1e-5, dtype=dtype)
+        close(student.feed_forward(x, gate, up, down), want, atol=atol, rtol=rtol, dtype=dtype)
         stays_on_its_device(student.feed_forward, x, gate, up, down, shape=(2, 3, 4), dtype=dtype)
+
+
+@checks("feed_forward")
+def test_feed_forward_of_other_matrices(student, rng):
+    """other tokens and matrices in the same memory: their result, and not that of before"""
+    calls = [(torch.randn(2, 3, 4, generator=rng), *_swiglu(rng, 4, 6)) for _ in range(2)]
+    told = ("wrong values of the first call after a second call", "the same tensors hold other numbers, and the result is wrong")
+    for (x, gate, up, down), got, what in zip(calls, student.feed_forward.again(*map(list, calls)), told, strict=True):
+        close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=1e-4, what=what)
 
 
 def _mistaken(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor, down: torch.Tensor) -> list[tuple[torch.Tensor, str]]:
@@ -221,11 +240,12 @@ def test_block_whole(student, rng):
 
 @checks("decoder_block")
 def test_block_heads_of_any_width(student, rng):
-    """a head's width is config.head_dim, which need not be D / H"""
-    for changes in ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}, {"head_dim": 10, "num_key_value_heads": 1}):
+    """any number of heads, and their width is config.head_dim, which need not be D / H"""
+    for H, K, Dh in ((6, 3, 2), (4, 1, 10), (12, 4, 2)):
+        changes = {"num_attention_heads": H, "num_key_value_heads": K, "head_dim": Dh}
         config = small_config(**changes)
         layer, x = small_layer(rng, config), torch.randn(2, 3, config.hidden_size, generator=rng)
-        sizes = f"D={config.hidden_size}, H={config.num_attention_heads}, K={config.num_key_value_heads}, Dh={config.head_dim}"
+        sizes = f"D={config.hidden_size}, {H=}, {K=}, {Dh=}"
         close_block(student, x, layer, config, torch.arange(3), atol=1e-4, what=f"wrong values for {sizes}")
 
 
@@ -253,7 +273,7 @@ def test_block_keeps_the_old(student, rng):
 
 @checks("decoder_block")
 def test_block_never_looks_ahead(student, rng):
-    """changing a token changes nothing before it, in five tokens and in two"""
+    """changing a token changes nothing before it, in five tokens and in two, however high its score"""
     config = small_config()
     layer = small_layer(rng, config)
     for T in (5, 2):
@@ -267,6 +287,13 @@ def test_block_never_looks_ahead(student, rng):
         close(after[:, :changed], before[:, :changed], atol=1e-5, what=f"{told}, and results before it changed")
         for later in range(changed, T):
             that(not torch.allclose(after[:, later], before[:, later]), f"{told}, and the result of token {later} did not change")
+    layer.q_proj, layer.k_proj = 300 * layer.q_proj, 300 * layer.k_proj  # scores of tens of thousands
+    x, positions = torch.randn(2, 6, config.hidden_size, generator=rng), torch.arange(6)
+    before = student.decoder_block(x, layer, config, positions)
+    want = block_stages(x, layer, config, positions)[1]
+    close(before[:, :1], want[:, :1], atol=1e-3, what="wrong values of token 0 where scores are very high")
+    after = student.decoder_block(torch.cat((x[:, :3], -x[:, 3:]), dim=1), layer, config, positions)
+    close(after[:, :3], before[:, :3], atol=1e-5, what="tokens 3 to 5 with very high scores were changed, and results before them changed")
 
 
 @checks("decoder_block")
@@ -289,6 +316,36 @@ def test_block_uses_the_positions(student, rng):
     close(both[0], plain[0], atol=1e-5, what="row 0 differs from the same row with positions (T,)")
     close(both[1], spread[1], atol=1e-5, what="row 1 differs from the same row with positions (T,)")
     close_block(student, x, layer, config, wide, atol=1e-4, what="wrong values with positions 0, 2, 9, 11")
+    x, each = torch.randn(3, 3, config.hidden_size, generator=rng), torch.tensor([[0, 1, 2], [3, 5, 9], [4, 11, 12]])
+    close_block(student, x, layer, config, each, atol=1e-4, what="wrong values with positions (B, T) for as many rows as tokens")
+
+
+@checks("decoder_block")
+def test_block_of_a_long_text(student, rng):
+    """1,100 tokens, and positions of thousands in float32, bfloat16 and float16"""
+    config = small_config(max_position_embeddings=16_384)
+    layer, x, positions = small_layer(rng, config), torch.randn(1, 1100, config.hidden_size, generator=rng), torch.arange(1100)
+    want = block_stages(x, layer, config, positions)[1]
+    close(student.decoder_block(x, layer, config, positions), want, atol=2e-3, what="wrong values for 1,100 tokens")
+    config = small_config(max_position_embeddings=16_384, head_dim=2, rope_theta=10_000.0)
+    positions = torch.tensor([4095, 4097, 4098, 4099])
+    for dtype, atol in ((torch.float32, 5e-3), (torch.bfloat16, 0.4), (torch.float16, 0.05)):
+        layer, x = small_layer(rng, config, dtype), torch.randn(2, 4, config.hidden_size, generator=rng).to(dtype)
+        want = block_stages(x, layer, config, positions)[1]
+        got = student.decoder_block(x, layer, config, positions)
+        told = f"wrong values with positions 4095, 4097, 4098, 4099 in {str(dtype).removeprefix('torch.')}"
+        close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=told)
+
+
+@checks("decoder_block")
+def test_block_of_other_weights(student, rng):
+    """other tokens and weights in the same layer: their result, and not that of before"""
+    config, positions = small_config(), torch.arange(3)
+    calls = [(torch.randn(2, 3, config.hidden_size, generator=rng), small_layer(rng, config)) for _ in range(2)]
+    here = [[x, student.LayerWeights(**vars(layer)), config, positions] for x, layer in calls]
+    told = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
+    for (x, layer), got, what in zip(calls, student.decoder_block.again(*here), told, strict=True):
+        close(got, block_stages(x, layer, config, positions)[1], atol=1e-4, what=what)
 
 
 @checks("decoder_block")
@@ -320,9 +377,9 @@ def test_block_keeps_dtype_and_device(student, rng):
 
 @checks("decoder_block")
 def test_block_attend(student, rng):
-    """attend in attention's place, for four tokens and for one: what it is given, and what comes of its answer"""
-    for positions in (torch.tensor([[1, 2, 3, 4], [2, 3, 7, 9]]), torch.tensor([[4], [9]])):
-        block_with_reading(student, rng, small_config(), positions, by_token=True)
+    """attend in attention's place, for several tokens and rows and for one: what it is given, and what comes of its answer"""
+    for positions in ([[1, 2, 3, 4], [2, 3, 7, 9]], [[4], [9]], [[7, 2, 9, 4]]):
+        block_with_reading(student, rng, small_config(), torch.tensor(positions), B=len(positions), by_token=True)
 
 
 @checks("decoder_block")
@@ -347,10 +404,30 @@ def test_run_layers_calls_attend(student, rng):
 
 @checks("run_layers")
 def test_run_layers_positions(student, rng):
-    """positions (T,) with gaps, and (B, T): each row its own"""
+    """positions (T,) with gaps, and (B, T), each row its own; in any order, and beyond those that the config names"""
+    config = small_config(tie_word_embeddings=False)  # it names 64 positions
+    for positions in ([3, 4, 9, 11], [[0, 1, 2, 3], [5, 6, 10, 17]], [9, 2, 17, 4], [[70, 90, 64, 300], [71, 5, 88, 8]]):
+        run_with_readings(student, rng, config, positions=torch.tensor(positions))
+
+
+@checks("run_layers")
+def test_run_layers_of_other_ids(student, rng):
+    """two equal rows, and ids that are a transposed tensor"""
     config = small_config(tie_word_embeddings=False)
-    for positions in (torch.tensor([3, 4, 9, 11]), torch.tensor([[0, 1, 2, 3], [5, 6, 10, 17]])):
-        run_with_readings(student, rng, config, positions=positions)
+    for ids in (torch.tensor([[5, 0, 12], [5, 0, 12]]), torch.tensor([[7, 3], [1, 9], [4, 12]]).T):
+        run_with_readings(student, rng, config, ids=ids)
+
+
+@checks("run_layers")
+def test_run_layers_of_other_weights(student, rng):
+    """other weights and ids in the same memory: a result of their own, and the first result stays as it was"""
+    config, positions = small_config(tie_word_embeddings=False), torch.arange(4)
+    calls = [(small_weights(rng, config), torch.tensor([ids])) for ids in ([3, 1, 4, 1], [5, 9, 2, 6])]
+    here = [[student.WeightsOnly(config, weights, None), ids, positions, _read_all] for weights, ids in calls]
+    told = ("wrong values of the first call after a second call", "other weights and ids are in the same memory, and the result is wrong")
+    for (weights, ids), got, what in zip(calls, student.run_layers.again(*here), told, strict=True):
+        want = hidden_states(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
+        close(got, want, atol=1e-3, what=what)
 
 
 @checks("run_layers")
@@ -375,16 +452,18 @@ def test_run_layers_leaves_model_and_arguments(student, rng):
 
 @checks("run_layers")
 def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
-    """the dtype of the model, and the caller's gradient mode"""
+    """the dtype of the model, within attend, too, and the caller's gradient mode"""
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
     ids, positions = torch.randint(0, config.vocab_size, (1, 4), generator=rng), torch.arange(4)
     want = hidden_states(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
     model = student.WeightsOnly(config, weights.to(device="cpu", dtype=torch.float64), None)
     modes: list[bool] = []
+    dtypes: list[str] = []
 
     def attend(layer, q, k, v):
         modes.append(torch.is_grad_enabled())
+        dtypes.extend(str(part.dtype) for part in (q, k, v))
         return _read_all(layer, q, k, v)
 
     for mode in ("on", "off"):
@@ -393,6 +472,7 @@ def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
         close(student.run_layers(model, ids, positions, attend), want, atol=1e-3, dtype=torch.float64)
         equal(student.gradients(True), mode, what="the caller's gradient mode is not what it was")
         that(set(modes) == {mode == "on"}, f"gradients are {mode} where run_layers is called, and not where attend is")
+    equal(dtypes, ["torch.float64"] * len(dtypes), what="attend is given tensors of another dtype than the model's")
 
 
 @checks("run_layers")
@@ -423,11 +503,12 @@ def test_forward_tiny(student):
 
 @checks("forward")
 def test_forward_small_untied(student, rng):
-    """a model of two layers whose head is not its embedding"""
-    config = small_config(tie_word_embeddings=False)
-    weights = small_weights(rng, config)
-    ids = torch.randint(0, config.vocab_size, (2, 6), generator=rng)
-    close_forward(student, config, weights, ids)
+    """a model of two layers whose head is not its embedding, square or not"""
+    for V in (13, 24):  # the width is 24
+        config = small_config(tie_word_embeddings=False, vocab_size=V)
+        weights = small_weights(rng, config)
+        ids = torch.randint(0, config.vocab_size, (2, 6), generator=rng)
+        close_forward(student, config, weights, ids, what=f"wrong logits with a head of {V} rows and 24 columns")
 
 
 @checks("forward")
@@ -469,9 +550,9 @@ def test_forward_shape(student):
 def test_forward_rows(student, rng):
     """each row of a batch as if it were alone"""
     model = student.model("tiny")
-    ids = torch.randint(3, 1000, (3, 7), generator=rng)
+    ids = torch.randint(3, 1000, (6, 7), generator=rng)
     together = student.forward(model, ids)
-    for row in range(3):
+    for row in range(6):
         alone = student.forward(model, ids[row : row + 1])
         close(together[row], alone[0], atol=1e-4, what=f"row {row} differs from the same row alone")
     close(together, load_model("tiny")(ids), atol=1e-3)
@@ -496,6 +577,24 @@ def test_forward_of_a_long_text(student, rng):
     model, want = student.WeightsOnly(config, weights, None), kit_model(config, weights)(ids)
     for what in ("wrong logits", "a second call gives other logits"):
         close(student.forward(model, ids), want, atol=1e-3, what=what)
+
+
+@checks("forward")
+def test_forward_of_a_long_text_in_bfloat16(student, rng):
+    """600 tokens in bfloat16, which counts to 256: each has a position of its own"""
+    config = small_config(num_hidden_layers=1, max_position_embeddings=1024, rope_theta=10_000.0)
+    model = kit_model(config, small_weights(rng, config))
+    low, ids = model.to(dtype=torch.bfloat16), torch.randint(0, config.vocab_size, (1, 600), generator=rng)
+    exact, got = model(ids), student.forward(student.WeightsOnly(config, low.weights, None), ids)
+    equal(list(got.shape), list(exact.shape), what="wrong shape")
+    kits, yours = (float((logits.float() - exact).square().mean().sqrt()) for logits in (low(ids), got))
+    that(
+        yours <= 3 * kits,
+        "in bfloat16 your logits are further from those in float32 than three times the kit's",
+        expected=f"an error of at most {3 * kits:.4f}",
+        got=yours,
+        values=False,
+    )
 
 
 @checks("forward")
@@ -529,6 +628,8 @@ def block_with_reading(
 
     def attend(queries, keys, values):
         calls.append((queries, keys, values))
+        if queries.dim() != 4:
+            return queries  # their shape is compared below
         return reading(queries, keys, values, mask, by_token=by_token)
 
     got = student.decoder_block(x, layer, config, positions, attend, _unchanged=True)
