@@ -18,6 +18,7 @@ from torch import Tensor
 
 from autograder.authoring import checks, equal, raises, that
 from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.randomness import draws_from_the_global_state
 
 FALSE_ALARM = 1e-10
 SURE = 50.0  # the logit of the one token that a toy believes in: every other has a chance of exp(-50)
@@ -349,7 +350,7 @@ def test_defaults(student):
 
 @checks("generate")
 def test_settings_reach_the_sampler(student):
-    """temperature, top_k and top_p reach the sampler"""
+    """temperature, top_k and top_p reach the sampler, and the logits with all of their digits"""
     # False alarm: at most 1e-10 for each setting (see the top of this file).
     idx = torch.zeros(4_000, 1, dtype=torch.int64)
     best = [1.0, 0.0, 0.0, 0.0]
@@ -357,11 +358,15 @@ def test_settings_reach_the_sampler(student):
         ({"temperature": 2.0}, probabilities(FOUR, 2.0)),
         ({"temperature": 3.0, "top_k": 1}, best),
         ({"temperature": 1.0, "top_p": 0.05}, best),
+        ({"temperature": 1.0, "top_k": 2, "top_p": 0.7}, best),  # of the two that are left, the first has 0.73; of all four, 0.64
         ({"temperature": 0}, best),
     ):
         got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(2), **options)
         that(got.shape[1] == 1, "wrong number of new tokens", expected=1, got=got.shape[1])
-        frequencies(got[:, 0], want)
+        frequencies(got[:, 0], want, under=f", with {options}")
+    near = Toy(always([9.0, 9.001, 8.9, 9.0]))
+    got = generated(student, near, torch.tensor([[0]]), max_new_tokens=1, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[1]]), what="wrong token at temperature 0: the best logit is ahead by a thousandth")
 
 
 @checks("generate")
@@ -384,6 +389,44 @@ def test_generator(student):
         "a second run with the same generator gave the same tokens again",
     )
     that(len({tuple(column) for column in got[:, 1:].T.tolist()}) > 1, "every step drew the same tokens")
+
+
+@checks("generate")
+def test_without_a_generator(student):
+    """without a generator, draws come from torch's global random state; temperature 0 draws nothing"""
+    idx = torch.zeros(2, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 8, "block_size": ROOMY}
+    draws_from_the_global_state(lambda **watched: generated(student, Toy(always([0.0] * 8)), idx, **options, **watched))
+    model, generator = Toy(after_last([1, 2, 0])), student.generator(5)
+    before = generator.get_state()
+    got = generated(student, model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
+    equal(got, torch.tensor([[1, 2, 0, 1, 2, 0, 1, 2]] * 2))
+    equal(generator.get_state(), before, what="temperature 0 moved the generator: the best token needs no random number")
+
+
+@checks("generate")
+def test_many_rows_and_a_large_vocabulary(student):
+    """forty rows in one call a step, all of which end at one step; EOS at the end of a large vocabulary"""
+    model = Toy(after_last([1, 2, 3, 0]))
+    idx = torch.zeros(40, 1, dtype=torch.int64)
+    got = generated(student, model, idx, max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=3)
+    equal(got, torch.tensor([[1, 2, 3]] * 40))
+    equal(model.calls, 3, what="wrong number of calls: expected one a step, with all forty rows")
+    following, end = [1] * 10_000, 9_999
+    following[5], following[8_000] = 8_000, end
+    model, idx = Toy(after_last(following)), torch.tensor([[5], [8_000]])
+    got = generated(student, model, idx, max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+    equal(got, torch.tensor([[8_000, end], [end, end]]), what="wrong tokens of a vocabulary of 10,000, of which the last one is EOS")
+
+
+@checks("generate")
+def test_two_answers(student):
+    """two answers of one shape: the second is not written over the first"""
+    prompts = torch.tensor([[4, 2]]), torch.tensor([[7, 1]])
+    model, options = after_all(10), {"max_new_tokens": 3, "block_size": ROOMY, "temperature": 0.0}
+    for idx, got in zip(prompts, student.generate.again(*([model, idx] for idx in prompts), **options), strict=True):
+        want = [idx[0].tolist() + unroll(model, idx[0].tolist(), 3, ROOMY)]
+        equal(got, torch.tensor(want), what=f"wrong ids after {idx.tolist()}, read after the second call")
 
 
 # ---- stream --------------------------------------------------------------------------------------------------------
@@ -453,6 +496,28 @@ def test_stream_is_generate(student):
 
 
 @checks("stream")
+def test_stream_filters(student):
+    """top_k and top_p reach the sampler, alone and together"""
+    # Without a filter, 24 draws all give token 1 with probability 0.29 ** 24; with one of the last two, with 0.53 ** 24 at most.
+    model, options = Toy(always([0.0, 0.3, 0.2, 0.1])), {"max_new_tokens": 24, "block_size": ROOMY}
+    for filters in ({"top_k": 1}, {"top_p": 0.05}, {"top_k": 2, "top_p": 0.5}):
+        got = streamed(student, model, [0], generator=student.generator(6), **filters, **options)
+        equal(got, [1] * 24, what=f"wrong tokens with {filters}, which leaves the best one only")
+
+
+@checks("stream")
+def test_two_streams_of_the_same_ids(student):
+    """two streams of the same ids, side by side: neither changes the ids or the other's tokens"""
+    prompt, options = [2, 7, 1], {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
+    model, idx = Toy(after_all(10)), torch.tensor([prompt])
+    first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
+    want = unroll(after_all(10), prompt, 4, ROOMY)
+    equal([next(first), next(first)], want[:2])
+    equal(list(second), want, what="wrong tokens of the second stream, after two tokens of the first")
+    equal(list(first), want[2:], what="wrong last tokens of the first stream, after the end of the second")
+
+
+@checks("stream")
 def test_stream_crops(student):
     """never more than block_size tokens at once"""
     model = Toy(after_all(10))
@@ -463,11 +528,16 @@ def test_stream_crops(student):
 
 @checks("stream")
 def test_stream_ends(student):
-    """EOS in the prompt is no end, id 0 can be EOS, and 0 tokens are none"""
+    """EOS in the prompt is no end, id 0 and id 300 can be EOS, EOS can come last, and 0 tokens are none"""
     model = Toy(after_last([1, 2, 3, 0]))
     got = streamed(student, model, [2, 0, 1], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, [2, 3, 0])
     equal(streamed(student, model, [2, 0], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0), [1, 2, 3, 0])
+    got = streamed(student, model, [0, 1], max_new_tokens=3, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+    equal(got, [2, 3, 0], what="wrong tokens with max_new_tokens 3, when EOS is the third")
+    large = Toy(after_last([300] * 301))
+    got = streamed(student, large, [5], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=300)
+    equal(got, [300], what="wrong tokens with EOS 300")
     got = streamed(student, model, [0], max_new_tokens=6, block_size=ROOMY, temperature=0.0)
     equal(got, [1, 2, 3, 0, 1, 2])
     before = model.calls

@@ -108,9 +108,9 @@ def same_support(got: Tensor, want: Tensor) -> None:
     equal(got_ids, want_ids, what="wrong tokens kept")
 
 
-def distribution(got: Any, want: Tensor) -> None:
+def distribution(got: Any, want: Tensor, what: str | None = None) -> None:
     """Fails unless `got` is `want`: the same tokens kept, exactly 0 elsewhere, and the same probabilities."""
-    close(got, want, atol=1e-5, rtol=1e-4)
+    close(got, want, atol=1e-5, rtol=1e-4, what=what)
     same_support(got, want)
 
 
@@ -133,8 +133,8 @@ def drawn(sample: Callable[[Tensor], Any], logits: Tensor) -> Tensor:
     return torch.cat([token_ids(sample(part), len(part)) for part in logits.split(ROWS_PER_CALL)])
 
 
-def frequencies(got: Tensor, want: Tensor) -> None:
-    """Fails if so many independent draws from `want` (V,) would hardly ever look like `got` (n, 1)."""
+def frequencies(got: Tensor, want: Tensor, of: str = "") -> None:
+    """Fails if so many independent draws from `want` (V,) would hardly ever look like `got` (n, 1). of: their setting, for the message."""
     ids = got.flatten()
     inside = bool(((ids >= 0) & (ids < len(want))).all())
     that(inside, "a token id outside the vocabulary was drawn", got=(int(ids.min()), int(ids.max())))
@@ -144,7 +144,7 @@ def frequencies(got: Tensor, want: Tensor) -> None:
         surprise = len(ids) * sum(a * math.log(a / b) for a, b in ((f, q), (1 - f, 1 - q)) if a > 0 and b > 0)
         that(
             surprise <= math.log(2 * len(want) / FALSE_ALARM) and not (q >= 1 and f < 1),
-            f"token {token} is drawn too often or too rarely in {len(ids)} draws",
+            f"token {token} is drawn too often or too rarely in {len(ids)} draws{of}",
             expected=f"about {q:.4f} of them",
             got=f"{f:.4f}",
         )
@@ -206,6 +206,34 @@ def each_call_draws_anew(sample: Callable[[Tensor], Any]) -> None:
     that(found >= 482, what, expected="about 496", got=found)
 
 
+def each_row_has_its_own_token(sample: Callable[[Tensor], Any]) -> None:
+    """Four rows, each with one token that has all of the probability but 1e-25."""
+    logits = torch.tensor([[60.0, 0.0, 0.0], [0.0, 0.0, 60.0], [0.0, 60.0, 0.0], [0.0, 0.0, 60.0]])
+    got = token_ids(sample(logits), 4)
+    equal(got, torch.tensor([[0], [2], [1], [2]]), what="a row did not get the token that is all but certain in it")
+
+
+def rows_and_calls_are_independent(sample: Callable[[Tensor], Any]) -> None:
+    """Of 2,000 pairs of neighbouring rows about half draw the same of two equally likely tokens, and no call repeats an earlier one.
+
+    By chance, fewer than 800 or more than 1,200 pairs agree with probability below 1e-17 (Hoeffding's bound), and one of 250 calls
+    repeats another, 8 rows over 256 equally likely tokens, with probability below 1e-14. If each call seeds a source of its own with
+    one of 4,000 numbers, two calls are alike, except with probability 4e-4.
+    """
+    pairs = drawn(sample, torch.zeros(4_000, 2)).view(-1, 2)
+    agree = int((pairs[:, 0] == pairs[:, 1]).sum())
+    that(
+        800 <= agree <= 1_200,
+        "of 2,000 pairs of neighbouring rows, with two equally likely tokens, too many or too few drew the same token",
+        expected="about 1000",
+        got=agree,
+    )
+    logits = torch.zeros(8, 256)
+    different = len({tuple(token_ids(sample(logits), 8).flatten().tolist()) for _ in range(250)})
+    what = "some of 250 calls repeated the tokens of an earlier one, all 8 rows of them, with 256 equally likely tokens"
+    that(different == 250, what, expected="250 different results", got=different)
+
+
 def varies_without_generator(sample: Callable[[Tensor], Any]) -> None:
     """Two calls without a generator differ (they agree by chance with probability at most 2 ** -200)."""
     logits = torch.zeros(200, 8)
@@ -232,6 +260,8 @@ def test_greedy_each_row(student):
     logits = torch.tensor([[0.1, 5.0, 2.0], [9.0, -1.0, 3.0], [-3.0, -2.0, -1.0], [-7.0, -4.0, -5.0]])
     got = token_ids(student.greedy_sample(logits), 4)
     equal(got, torch.tensor([[1], [0], [2], [1]]))
+    tall = torch.tensor([[1.0, -2.0], [0.5, 7.0], [3.0, 0.0]])
+    equal(token_ids(student.greedy_sample(tall.T), 2), torch.tensor([[2], [1]]), what="wrong tokens for a transposed tensor")
 
 
 @checks("greedy_sample")
@@ -286,6 +316,29 @@ def test_temperature_zero_is_greedy(student):
     want = torch.tensor([[0.0, 0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
     for zero in (0.0, 0):
         distribution(student.temperature_probs(logits, zero), want)
+    tied = student.temperature_probs(row([2.0, 1.0, 2.0]), 0.0)
+    close(tied.sum(dim=-1), [1.0], atol=1e-5, what="at tau = 0 the probabilities do not sum to 1 where two tokens are best")
+    equal(float(tied[0, 1]), 0.0, what="at tau = 0 a token that is not the best has a probability")
+
+
+@checks("temperature_probs")
+def test_temperature_small_and_high(student):
+    """every tau above 0 divides the logits, however small or high, and nothing overflows"""
+    # A power of two for tau: the quotients are exact.
+    for quotients, tau in (([1.0, 0.0, -1.0], 2**-20), ([480.0, 478.0, 160.0], 2**-4), ([1.0, -8.0, 0.0], 64.0)):
+        logits = row(quotients) * tau
+        what = f"wrong probabilities for the logits {logits[0].tolist()} at tau = {tau}"
+        close(student.temperature_probs(logits, tau), softmax64(row(quotients)), atol=1e-5, what=what)
+
+
+@checks("temperature_probs")
+def test_temperature_each_row(student):
+    """each row as if it were alone: beside much larger logits, with a logit of -inf, in a transposed tensor"""
+    logits = torch.tensor([[1.0, 3.0, 2.0], [301.0, 300.0, 302.0], [-math.inf, 0.5, -0.5]])
+    for tau in (0.5, 2.0):
+        want = softmax64(logits / tau)
+        distribution(student.temperature_probs(logits, tau), want)
+        distribution(student.temperature_probs(logits.T.contiguous().T, tau), want, "wrong values for a transposed tensor")
 
 
 @checks("temperature_probs")
@@ -310,6 +363,17 @@ def test_temperature_half_precision(student):
 
 
 @checks("temperature_probs")
+def test_temperature_digits_of_float64(student):
+    """logits in float64: probabilities in float64, with all its digits"""
+    logits = torch.tensor([TEN], dtype=torch.float64) / 3
+    for tau in (0.7, 1.0, 3.0):
+        got = student.temperature_probs(logits, tau)
+        at_least(got, torch.float64)
+        close(got, softmax64(logits / tau), atol=1e-13, rtol=1e-9)
+    at_least(student.temperature_probs(logits, 0.0), torch.float64)
+
+
+@checks("temperature_probs")
 def test_temperature_refuses_negative(student):
     """tau below 0 raises ValueError that names it"""
     for tau in (-1.0, -0.25):
@@ -323,6 +387,7 @@ def test_temperature_input_unchanged(student):
     logits = torch.tensor([[1.0, 3.0], [0.0, -2.0]])
     got = student.temperature_probs(logits, 4.0, _unchanged=True, _rng_unchanged=True)
     close(got, softmax64(logits / 4.0), atol=1e-5)
+    distribution(student.temperature_probs(logits, 0.0, _unchanged=True), torch.tensor([[0.0, 1.0], [1.0, 0.0]]))
 
 
 # ---- top_k_probs ---------------------------------------------------------------------------------------------------
@@ -350,6 +415,10 @@ def test_top_k_keeps_ties(student, hand):
     got = student.top_k_probs(row(case["logits"]), case["k"])
     close(got, row(case["probs"]), atol=6e-5)
     same_support(got, row(case["probs"]))
+    logits = row([5.0, 3.0, 5.0, 1.0, 3.0])
+    for k, kept in ((2, [1, 0, 1, 0, 0]), (3, [1, 1, 1, 0, 1])):  # two tokens have 5: the second highest logit is 5, the third 3
+        want = renormalised(softmax64(logits), torch.tensor([kept]))
+        distribution(student.top_k_probs(logits, k), want, f"wrong probabilities for the logits {logits[0].tolist()} and k = {k}")
 
 
 @checks("top_k_probs")
@@ -377,6 +446,22 @@ def test_top_k_each_row(student):
     """each row has its own threshold"""
     logits = torch.tensor([[9.0, 8.0, 7.0, 6.0], [-4.0, -3.0, -2.0, -1.0], [0.0, 5.0, -5.0, 4.0]])
     distribution(student.top_k_probs(logits, 2), top_k_by_hand(logits, 2))
+    distribution(student.top_k_probs(logits.T.contiguous().T, 2), top_k_by_hand(logits, 2), "wrong values for a transposed tensor")
+
+
+@checks("top_k_probs")
+def test_top_k_minus_infinity(student):
+    """a logit of -inf gets no probability, also where k is larger than the number of other tokens"""
+    logits = torch.tensor([[2.0, -math.inf, 1.0, -math.inf, -1.0], [-math.inf, -math.inf, -math.inf, 0.0, -math.inf]])
+    for k in (1, 3, 4, 9):
+        distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k))
+
+
+@checks("top_k_probs")
+def test_top_k_most_of_a_vocabulary(student):
+    """the 1,500 best of 2,000 tokens"""
+    logits = (torch.arange(2_000) * 7 % 2_000)[None] / 500.0  # 0 to 3.998, each once
+    distribution(student.top_k_probs(logits, 1_500), top_k_by_hand(logits, 1_500))
 
 
 @checks("top_k_probs")
@@ -433,7 +518,7 @@ def test_top_p_best_token_alone(student):
 
 @checks("top_p_probs")
 def test_top_p_exact_mass(student):
-    """where the mass is exactly p, nothing more is kept"""
+    """where the mass is exactly p, nothing more is kept, and where it is a little less, one more token"""
     # Equal logits over 2, 4 or 16 tokens: the probabilities are powers of two, and every sum of them is exact.
     for width, p, kept in ((2, 0.5, 1), (4, 0.25, 1), (4, 0.5, 2), (4, 0.75, 3), (16, 0.375, 6)):
         got = student.top_p_probs(torch.zeros(1, width), p)
@@ -447,16 +532,27 @@ def test_top_p_exact_mass(student):
             ],
             what=f"wrong number of tokens kept of {width} equally likely ones at p = {p}",
         )
+    for width, p, kept in ((4, 0.25005, 2), (4, 0.74995, 3), (16, 0.37505, 7)):
+        equal(
+            int((student.top_p_probs(torch.zeros(1, width), p) > 0).sum()),
+            kept,
+            suspects=[(kept - 1, "One too few: the mass of the tokens that are kept is below p.")],
+            what=f"wrong number of tokens kept of {width} equally likely ones at p = {p}",
+        )
 
 
 @checks("top_p_probs")
 def test_top_p_one_keeps_everything(student):
-    """p = 1 keeps everything, however improbable"""
+    """p = 1 keeps everything, however improbable, and a p just below 1 does not"""
     # The first probability is 1 - 2.2e-9, which is 1 in float32: the running sum has reached p at once.
     logits = torch.tensor([[0.0, -20.0, -22.0, -24.0], [1.0, 0.0, 2.0, -1.0]])
     for p in (1.0, 1):
         got = student.top_p_probs(logits, p, _unchanged=True)
         close(got, softmax64(logits), atol=1e-12, rtol=1e-4)
+    tail = row([0.0, -8.0, -11.0, -13.0])  # running sums 0.99965, 0.99998, 0.999998, 1
+    for p, kept in ((0.995, [1, 0, 0, 0]), (0.99995, [1, 1, 0, 0])):
+        want = renormalised(softmax64(tail), torch.tensor([kept]))
+        distribution(student.top_p_probs(tail, p), want, f"wrong probabilities for the logits {tail[0].tolist()} at p = {p}")
 
 
 @checks("top_p_probs")
@@ -474,10 +570,22 @@ def test_top_p_half_precision(student):
 
 
 @checks("top_p_probs")
+def test_top_p_digits_of_float64(student):
+    """logits in float64: a billionth more or less than a running sum decides, and all digits stay"""
+    logits = torch.tensor([[0.25, 0.5, 0.0625, 0.1875], [0.1875, 0.0625, 0.25, 0.5]], dtype=torch.float64).log()
+    for p, kept in ((0.75 + 1e-9, [[1, 1, 0, 1], [1, 0, 1, 1]]), (0.75 - 1e-9, [[1, 1, 0, 0], [0, 0, 1, 1]])):
+        got, want = student.top_p_probs(logits, p), renormalised(softmax64(logits), torch.tensor(kept))
+        at_least(got, torch.float64)
+        close(got, want, atol=1e-13, rtol=1e-9, what=f"wrong probabilities at p = {p!r}")
+        same_support(got, want)
+
+
+@checks("top_p_probs")
 def test_top_p_each_row(student):
     """each row has its own nucleus, in the order of the vocabulary"""
     logits = torch.tensor([[5.0, 1.0, 0.0, -1.0], [0.0, 0.2, 0.5, 0.3], [-3.0, 2.0, -2.5, 2.2]])
     distribution(student.top_p_probs(logits, 0.7), top_p_by_hand(logits, 0.7))
+    distribution(student.top_p_probs(logits.T.contiguous().T, 0.7), top_p_by_hand(logits, 0.7), "wrong values for a transposed tensor")
 
 
 @checks("top_p_probs")
@@ -524,6 +632,8 @@ def test_draw_each_row(student):
     u = torch.tensor([[0.97], [0.5], [0.05]])
     got = token_ids(student.draw(probs, u, _unchanged=True, _rng_unchanged=True), 3)
     equal(got, torch.tensor([[2], [1], [0]]))
+    turned = token_ids(student.draw(probs.T.contiguous().T, u), 3)
+    equal(turned, torch.tensor([[2], [1], [0]]), what="wrong tokens for a transposed tensor")
 
 
 @checks("draw")
@@ -542,6 +652,15 @@ def test_draw_sum_below_u(student):
     probs = torch.tensor([[0.3, 0.6, 0.0999999, 0.0, 0.0], [0.0, 0.0999999, 0.9, 0.0, 0.0], [0.25, 0.25, 0.25, 0.0, 0.2499999]])
     got = token_ids(student.draw(probs, torch.full((3, 1), 1 - 2**-24)), 3)
     equal(got, torch.tensor([[2], [2], [4]]), what="wrong token at u = 1 - 2**-24, where the probabilities sum to 0.9999999")
+
+
+@checks("draw")
+def test_draw_inputs_unchanged(student):
+    """neither input is changed, also where the probabilities sum to less than 1"""
+    for dtype in (torch.float32, torch.float64):
+        probs = torch.tensor([[0.375, 0.25, 0.3125], [0.125, 0.0, 0.8125]], dtype=dtype)
+        u = torch.tensor([[0.5], [0.75]], dtype=dtype)
+        equal(token_ids(student.draw(probs, u, _unchanged=True), 2), torch.tensor([[1], [2]]))
 
 
 @checks("draw")
@@ -630,11 +749,23 @@ FOUR = [1.0, 2.0, 0.0, 0.5]
 @checks("temperature_sample")
 def test_temperature_sample_frequencies(student):
     """each token as often as its probability says"""
-    # False alarm: at most 1e-10 for each tau (see the top of this file).
-    for tau in (0.5, 2.0):
+    # False alarm: at most 1e-10 for each tau, and for the tail (see the top of this file).
+    for logits, tau in ((row(FOUR), 0.5), (row(FOUR), 2.0), (row(FOUR) / 32, 1 / 32)):
         g = student.generator(1)
-        got = drawn(lambda x, tau=tau, g=g: student.temperature_sample(x, tau, generator=g), repeat(row(FOUR)))
-        frequencies(got, softmax64(row(FOUR) / tau)[0])
+        got = drawn(lambda x, tau=tau, g=g: student.temperature_sample(x, tau, generator=g), repeat(logits))
+        frequencies(got, softmax64(logits / tau)[0], f" at tau = {tau}")
+    each_row_has_its_own_token(lambda x: student.temperature_sample(x, 0.8, generator=student.generator(1)))
+    tail = row([0.0] + 64 * [-5.0])  # together the 64 have 0.3013, and token 0 has the rest
+    best = float(softmax64(tail)[0, 0])
+    got = drawn(lambda x: student.temperature_sample(x, 1.0, generator=g), repeat(tail, 2_000))
+    frequencies((got != 0).long(), torch.tensor([best, 1 - best], dtype=torch.float64), ", beside 64 improbable tokens")
+
+
+@checks("temperature_sample")
+def test_temperature_sample_rows_and_calls(student):
+    """neighbouring rows and successive calls are drawn independently"""
+    g = student.generator(11)
+    rows_and_calls_are_independent(lambda x: student.temperature_sample(x, 1.0, generator=g))
 
 
 @checks("temperature_sample")
@@ -684,6 +815,16 @@ def test_top_k_sample_frequencies(student):
     g = student.generator(1)
     tied = drawn(lambda x: student.top_k_sample(x, 1, generator=g), repeat(row([3.0, 3.0, 0.0]), 1_000))
     frequencies(tied, torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64))
+    each_row_has_its_own_token(lambda x: student.top_k_sample(x, 2, generator=student.generator(1)))
+    wide = torch.arange(120)[None] / 100
+    frequencies(drawn(lambda x: student.top_k_sample(x, 110, generator=g), repeat(wide)), top_k_by_hand(wide, 110)[0])
+
+
+@checks("top_k_sample")
+def test_top_k_sample_rows_and_calls(student):
+    """neighbouring rows and successive calls are drawn independently"""
+    g = student.generator(11)
+    rows_and_calls_are_independent(lambda x: student.top_k_sample(x, 256, generator=g))
 
 
 @checks("top_k_sample")
@@ -717,6 +858,14 @@ def test_top_p_sample_frequencies(student):
         g = student.generator(1)
         got = drawn(lambda x, p=p, g=g: student.top_p_sample(x, p, generator=g), repeat(row(FOUR)))
         frequencies(got, top_p_by_hand(row(FOUR), p)[0])
+    each_row_has_its_own_token(lambda x: student.top_p_sample(x, 0.9, generator=student.generator(1)))
+
+
+@checks("top_p_sample")
+def test_top_p_sample_rows_and_calls(student):
+    """neighbouring rows and successive calls are drawn independently"""
+    g = student.generator(11)
+    rows_and_calls_are_independent(lambda x: student.top_p_sample(x, 1.0, generator=g))
 
 
 @checks("top_p_sample")
@@ -788,6 +937,37 @@ def test_next_token_top_k_before_top_p(student, hand):
     want = torch.zeros(4, dtype=torch.float64)
     want[case["kept"]] = 1.0
     frequencies(got, want)
+
+
+@checks("sample_next_token")
+def test_next_token_far_settings(student):
+    """a low temperature still draws, a top_k above V cuts nothing, and ties with the k-th can come"""
+    # False alarm: at most 1e-10 for each of the four (see the top of this file).
+    for logits, want, options in (
+        (row(FOUR) / 32, softmax64(row(FOUR)), {"temperature": 1 / 32}),
+        (row(FOUR), softmax64(row(FOUR)), {"top_k": 9}),
+        (row([3.0, 3.0, 0.0]), torch.tensor([[0.5, 0.5, 0.0]], dtype=torch.float64), {"top_k": 1}),
+        (row([2.0, 1.0, 1.0, 0.0]), top_k_by_hand(row([2.0, 1.0, 1.0, 0.0]), 2), {"top_k": 2}),
+    ):
+        g = student.generator(1)
+        got = drawn(lambda x, o=options, g=g: student.sample_next_token(x, generator=g, **o), repeat(logits, 4_000))
+        frequencies(got, want[0], f" with {options}")
+
+
+@checks("sample_next_token")
+def test_next_token_each_row(student):
+    """each row is filtered by itself"""
+    logits = torch.tensor([[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 3.0, 0.0]])
+    for options in ({"top_k": 1}, {"top_p": 0.5}, {"top_k": 2, "top_p": 0.5}):  # each leaves the best token of a row
+        got = student.sample_next_token(logits, generator=student.generator(1), **options)
+        equal(token_ids(got, 3), torch.tensor([[0], [2], [1]]), what=f"a row did not get the only token that its filters leave: {options}")
+
+
+@checks("sample_next_token")
+def test_next_token_rows_and_calls(student):
+    """neighbouring rows and successive calls are drawn independently"""
+    g = student.generator(11)
+    rows_and_calls_are_independent(lambda x: student.sample_next_token(x, generator=g))
 
 
 @checks("sample_next_token")
