@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
+from typing import Any
 
 import torch
 
 from autograder.authoring import CheckFailed, checks, close, equal, raises, that
 from autograder.checking.checks.test_generation import FOUR, frequencies, probabilities
-from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
+from autograder.checking.helpers.batches import head_only
 from autograder.checking.helpers.cached import (
     PROMPTS,
     ROOMY,
     Twin,
     believing,
+    ended,
     generated,
     in_chunks,
     least_flops,
@@ -27,8 +31,9 @@ from autograder.checking.helpers.cached import (
     written,
 )
 from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.randomness import draws_from_the_global_state
 from autograder.checking.helpers.stages import close_by_stages, forward_stages
-from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays, gradients_stay_on, products_of_layers
 from autograder.sandbox.measure.op_counter import counting
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Config
@@ -41,17 +46,43 @@ def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
     return None
 
 
+def seeded(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def answers_of_two_texts(student: Any, call: Any, *, stored: int, t: int, every_logit: bool = False) -> None:
+    """Compare the logits of two texts, each in its cache, after both calls; the last token of both texts is the same.
+
+    stored: tokens of each text that are in its cache already. t: tokens that `call` feeds. every_logit: it gives the logits of all t.
+    """
+    model, kit = small(student, seeded(20), vocab_size=17)
+    texts = torch.randint(17, (2, 2, stored + t), generator=seeded(21))
+    texts[1, :, -1] = texts[0, :, -1]
+    calls = []
+    for ids in texts:
+        cache = student.KVCache(kit.config, 2, stored + t, dtype=torch.float64)
+        if stored:
+            student.forward_cached(model, ids[:, :stored], cache)
+        calls.append([model, ids[:, stored:].clone(), cache])
+    for number, (ids, got) in enumerate(zip(texts, call.again(*calls), strict=True), start=1):
+        want = kit(ids)[:, stored:] if every_logit else kit(ids)[:, -1]
+        close(got, want, atol=1e-3, what=f"two texts in turn, both answers compared after the second call: wrong logits of text {number}")
+
+
 # ---- the ladder ----------------------------------------------------------------------------------------------------
 
 
 @checks("generate_cached", weight=3)
 def test_same_tokens_as_without_a_cache(student):
-    """the ladder: greedy, four prompts of unequal lengths, the tokens of the loop without a cache"""
+    """the ladder: greedy, four prompts of unequal lengths, two logits that nearly tie: the tokens of the loop without a cache"""
     for prompt in PROMPTS:
         idx = tiny_ids(prompt)
         got = generated(student, student.model("tiny", dtype=torch.float64), idx, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
         want = unrolled(whole(), idx, 12, ROOMY)
         equal(got, want, what=f"other tokens after a prompt of {idx.shape[1]}")
+    nearly_tied = head_only(student, torch.float64, 1.0, {3: [1.0], 5: [1.0 + 1e-9]}).there
+    got = generated(student, nearly_tied, torch.tensor([[1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.tensor([[5, 5]]), what="logits in float64, of which token 5 leads by a billionth: wrong tokens")
 
 
 # ---- KVCache -------------------------------------------------------------------------------------------------------
@@ -59,11 +90,13 @@ def test_same_tokens_as_without_a_cache(student):
 
 @checks("KVCache", weight=2)
 def test_append_gives_all_so_far(student, rng):
-    """two appends to one layer: everything so far, keys and values apart"""
+    """three appends to one layer: everything so far, keys and values apart, and the length is an int"""
     twin = Twin(student, rng, small_config(num_hidden_layers=1), 2, 8)
     for t in (3, 1, 2):
         twin.append(0, t)
     equal(twin.cache.length, 6, what="wrong length after 3 + 1 + 2 tokens")
+    kind = type(twin.cache.length).__name__
+    that(kind == "int", "length is not an int: on a GPU, reading another kind of number may wait for it", expected="int", got=kind)
 
 
 @checks("KVCache", weight=2)
@@ -93,7 +126,7 @@ def test_bytes_by_hand(student, rng, hand):
 
 @checks("KVCache", weight=2)
 def test_full_means_nothing_written(student, rng):
-    """too many tokens: CacheFull, and the cache is as it was"""
+    """too many tokens for a layer: CacheFull, and the cache is as it was"""
     twin = Twin(student, rng, small_config(), 1, 5)
     twin.append(0, 3)
     twin.append(1, 3)
@@ -104,7 +137,13 @@ def test_full_means_nothing_written(student, rng):
             naming=5,
         )
     equal(twin.cache.length, 3, what="wrong length after a refused append")
+    k, v = twin.draw(3), twin.draw(3)
+    with student.counting() as work:
+        raises("CacheFull", lambda: twin.cache.append(0, k, v), naming=5)
+    got = f"{work.written_bytes:,} bytes written"
+    that(work.written_bytes < k[:, :, :1].nbytes, "an append has written before it raised CacheFull", expected="nothing written", got=got)
     twin.append(0, 2)
+    raises("CacheFull", lambda: twin.cache.append(0, twin.draw(1), twin.draw(1)), naming=5)  # layer 0 is full, layer 1 is not
     twin.append(1, 2)
     equal(twin.cache.length, 5, what="a cache of max_len 5 holds 5 tokens")
     raises("CacheFull", lambda: twin.cache.append(1, twin.draw(1), twin.draw(1)), naming=5)
@@ -112,7 +151,7 @@ def test_full_means_nothing_written(student, rng):
 
 @checks("KVCache")
 def test_reset_empties(student, rng):
-    """reset: empty again, every layer, with all of its room"""
+    """reset: empty again, every layer, with all of its room, in the same memory"""
     twin = Twin(student, rng, small_config(num_hidden_layers=3), 2, 4)
     before = twin.cache.nbytes
     for _ in range(2):
@@ -123,6 +162,21 @@ def test_reset_empties(student, rng):
         equal(twin.cache.length, 0, what="wrong length after reset")
     twin.append(2, 4)
     equal(twin.cache.nbytes, before, what="nbytes has changed with reset")
+    cache = student.KVCache(small_config(num_key_value_heads=2, head_dim=6), 2, 300)
+    old, new = torch.ones(2, 2, 200, 6), torch.full((2, 2, 1, 6), 2.0)
+    for layer in range(2):
+        cache.append(layer, old, old)
+    with student.counting() as work:
+        cache.reset()
+        k_all, v_all = cache.append(0, new, new)
+    equal(k_all, new, what="wrong keys after reset")
+    equal(v_all, new, what="wrong values after reset")
+    that(
+        work.largest_bytes < old.nbytes,
+        "reset, or the append after it, has allocated memory again",
+        expected=f"less than {old.nbytes:,} bytes at once",
+        got=f"{work.largest_bytes:,} bytes",
+    )
 
 
 @checks("KVCache")
@@ -158,11 +212,11 @@ def test_memory_lies_where_it_was_asked_for(student):
 
 @checks("KVCache", weight=2)
 def test_append_writes_the_new_tokens_only(student):
-    """work: an append after 1,000 tokens writes no more than one after 4"""
-    config = small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16)
+    """work: an append after 1,000 tokens writes no more than one after 4, and none of 40 in a row writes more"""
     bytes_written = {}
-    for n in (4, 1000):
-        cache = student.KVCache(config, 2, 1024)
+    for layers, max_len, n in ((1, 8, 4), (6, 1024, 1000)):
+        config = small_config(num_hidden_layers=layers, num_key_value_heads=4, head_dim=16)
+        cache = student.KVCache(config, 2, max_len)
         old, new = torch.ones(2, 4, n, 16), torch.full((2, 4, 1, 16), 2.0)
         cache.append(0, old, old)
         with student.counting() as work:
@@ -181,6 +235,16 @@ def test_append_writes_the_new_tokens_only(student):
     )
     for counted in bytes_written.values():
         between(counted, 2 * new.nbytes, math.inf, "bytes written")
+    cache, one_by_one = student.KVCache(config, 2, 100), []
+    for _ in range(40):
+        with student.counting() as work:
+            k_all, v_all = cache.append(0, new, new)
+        one_by_one.append(work.written_bytes)
+    equal(k_all, new.expand(2, 4, 40, 16), what="wrong keys after 40 appends of one token")
+    equal(v_all, new.expand(2, 4, 40, 16), what="wrong values after 40 appends of one token")
+    least, most = min(one_by_one), max(one_by_one[1:])  # memory may be allocated with the first append
+    place = one_by_one.index(most) + 1
+    that(most <= 2 * least + 4096, f"append {place} of 40 writes more than another", expected=f"{least:,} bytes", got=f"{most:,}")
 
 
 # ---- forward_cached ------------------------------------------------------------------------------------------------
@@ -188,7 +252,7 @@ def test_append_writes_the_new_tokens_only(student):
 
 @checks("forward_cached", weight=2)
 def test_whole_prompt(student):
-    """a prompt in one go: the logits of the model without a cache"""
+    """a prompt in one go: the logits of the model without a cache; one token too many is CacheFull"""
     written(student.forward_cached)
     ids = tiny_ids(PROMPTS[2])
     for dtype in (torch.float32, torch.float64):
@@ -196,6 +260,8 @@ def test_whole_prompt(student):
         cache = student.KVCache(tiny_config(), 1, ids.shape[1], dtype=dtype)
         got = in_chunks(student, model, ids, [ids.shape[1]], cache)
         close(got, whole()(ids), atol=1e-3, dtype=dtype)
+    raises("CacheFull", lambda: student.forward_cached(model, ids[:, :1], cache))
+    equal(cache.length, ids.shape[1], what="wrong length of the cache after CacheFull")
 
 
 def chunks_by_stages(student, ids, sizes):
@@ -223,6 +289,55 @@ def test_any_chunks(student):
     ids = torch.randint(3, 1000, (3, 10), generator=torch.Generator().manual_seed(1))
     for sizes in ([3, 1, 4, 2], [1, 9], [9, 1]):
         chunks_by_stages(student, ids, sizes)
+
+
+@checks("forward_cached")
+def test_models_of_other_settings(student):
+    """models with another head than the embedding, another base of RoPE, another eps"""
+    for changes in ({"tie_word_embeddings": False}, {"tie_word_embeddings": False, "rope_theta": 1_000.0, "rms_norm_eps": 0.5}):
+        model, kit = small(student, seeded(10), vocab_size=29, **changes)
+        ids = torch.randint(29, (2, 9), generator=seeded(11))
+        got = in_chunks(student, model, ids, [4, 1, 4], student.KVCache(kit.config, 2, 9, dtype=torch.float64))
+        settings = f"rope_theta {kit.config.rope_theta:g}, rms_norm_eps {kit.config.rms_norm_eps:g}, a head of its own"
+        close(got, kit(ids), atol=1e-3, what=f"wrong logits of a model with {settings}")
+
+
+@checks("forward_cached")
+def test_far_into_a_text(student):
+    """far into a text: odd positions above 256 in bfloat16, and positions above 2,048"""
+    ids = torch.randint(3, 1000, (1, 320), generator=seeded(12))
+    cache = student.KVCache(tiny_config(), 1, 320, dtype=torch.bfloat16)
+    got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, [280, 39, 1], cache)
+    equal(str(got.dtype), "torch.bfloat16", what="wrong dtype")
+    exact = whole(torch.float32)(ids)
+    yours, usual = ((each.float() - exact)[:, -40:].square().mean().sqrt().item() for each in (got, whole(torch.bfloat16)(ids)))
+    that(
+        yours <= 2 * usual,
+        "in bfloat16 the logits of tokens 280 to 319 are further from the exact ones than rounding explains",
+        expected=f"an error of about {usual:.4f}",
+        got=f"{yours:.4f}",
+        values=False,
+    )
+    config = small_config(num_hidden_layers=1, num_attention_heads=1, num_key_value_heads=1, head_dim=4, max_position_embeddings=5_000)
+    weights = small_weights(seeded(13), config).to(device="cpu", dtype=torch.float64)
+    ids = torch.randint(config.vocab_size, (1, 2_103), generator=seeded(14))
+    cache = student.KVCache(config, 1, 2_103, dtype=torch.float64)
+    got = in_chunks(student, student.WeightsOnly(config, weights, None), ids, [1_050, 1_050, 3], cache)
+    close(got[:, -3:], kit_model(config, weights)(ids)[:, -3:], atol=1e-6, what="wrong logits of the last three of 2,103 tokens")
+
+
+@checks("forward_cached")
+def test_forward_leaves_the_caller_alone(student):
+    """two texts in turn: the first one's logits stay; gradient mode is the caller's, on or off"""
+    answers_of_two_texts(student, student.forward_cached, stored=3, t=2, every_logit=True)
+    model, ids = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[0])
+    want = whole()(ids)
+
+    def forward():
+        cache = student.KVCache(tiny_config(), 1, ids.shape[1], dtype=torch.float64)
+        close(student.forward_cached(model, ids, cache), want, atol=1e-3)
+
+    gradient_mode_stays(student, forward)
 
 
 @checks("forward_cached")
@@ -271,50 +386,104 @@ def test_forward_on_another_device(student):
 
 @checks("prefill", weight=2)
 def test_prefill_in_two_chunks(student):
-    """the logits after the last token, of a prompt and of its next chunk"""
+    """the logits after the last token, of a prompt and of its next chunk, in the model's dtype"""
     written(student.prefill)
     ids = tiny_ids(PROMPTS[2])
     cache = student.KVCache(tiny_config(), 1, 64, dtype=torch.float64)
     for stop, chunk in ((6, ids[:, :6]), (ids.shape[1], ids[:, 6:])):
         got = student.prefill(student.model("tiny", dtype=torch.float64), chunk, cache, _unchanged=True)
-        close(got, whole()(ids[:, :stop])[:, -1], atol=1e-3)
+        close(got, whole()(ids[:, :stop])[:, -1], atol=1e-3, dtype=torch.float64)
         equal(cache.length, stop, what="wrong length of the cache")
 
 
 @checks("prefill")
 def test_prefill_fills_the_cache(student):
-    """what a prefill stored serves the next token"""
-    ids = torch.randint(3, 1000, (2, 7), generator=torch.Generator().manual_seed(3))
-    cache = student.KVCache(tiny_config(), 2, 9, dtype=torch.float64)
+    """what a prefill of seven rows stored serves the next token; too long a chunk is CacheFull"""
+    ids = torch.randint(3, 1000, (7, 7), generator=torch.Generator().manual_seed(3))
+    cache = student.KVCache(tiny_config(), 7, 9, dtype=torch.float64)
     model = student.model("tiny", dtype=torch.float64)
     close(student.prefill(model, ids[:, :6], cache), whole()(ids[:, :6])[:, -1], atol=1e-3)
     got = student.forward_cached(model, ids[:, 6:], cache)
     close(got, whole()(ids)[:, 6:], atol=1e-3, what="wrong logits after the prefill")
+    raises("CacheFull", lambda: student.prefill(model, ids[:, :3], cache))
+
+
+@checks("prefill")
+def test_prefill_passes_once(student):
+    """work: a prompt of 30 tokens is 30 positions"""
+    ids = torch.randint(3, 1000, (1, 30), generator=seeded(15))
+    cache = student.KVCache(tiny_config(), 1, 32)
+    with student.counting() as work:
+        got = student.prefill(student.model("tiny"), ids, cache)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32)
+    equal(work.positions, 30, what="wrong number of positions for a prompt of 30 tokens")
+    between(work.flops, fewest_flops(tiny_config(), [30]), math.inf, "FLOPs")
+
+
+@checks("prefill")
+def test_prefill_on_another_device(student):
+    """on the meta device: positions and mask are made where the ids of prompt and next chunk are"""
+    cache = student.KVCache(tiny_config(), 2, 8, device="meta")
+    for t in (3, 2):
+        on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
+
+
+@checks("prefill")
+def test_prefill_of_two_prompts_and_two_models(student):
+    """two prompts in turn, and two models: each has its own logits, and the first ones stay"""
+    answers_of_two_texts(student, student.prefill, stored=0, t=5)
+    ids = torch.randint(17, (2, 6), generator=seeded(16))
+    for number in (1, 2):
+        model, kit = small(student, seeded(16 + number), vocab_size=17)
+        got = student.prefill(model, ids, student.KVCache(kit.config, 2, 6, dtype=torch.float64))
+        close(got, kit(ids)[:, -1], atol=1e-3, what=f"the same prompt through two models: wrong logits of model {number}")
 
 
 @checks("decode_step", weight=2)
 def test_decode_step_by_step(student):
-    """five steps after a prompt, two rows"""
+    """five steps after a prompt, two rows; three more after another prompt, in the same cache after reset"""
     written(student.decode_step)
     ids = torch.randint(3, 1000, (2, 9), generator=torch.Generator().manual_seed(4))
     model = student.model("tiny", dtype=torch.float64)
     cache = student.KVCache(tiny_config(), 2, 9, dtype=torch.float64)
-    student.forward_cached(model, ids[:, :4], cache)
-    want = whole()(ids)
-    for i in range(4, 9):
-        got = student.decode_step(model, ids[:, i : i + 1], cache, _unchanged=True)
-        close(got, want[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits after token {i}")
-        equal(cache.length, i + 1, what="wrong length of the cache")
+    for start, text, when in ((4, ids, ""), (6, ids.flip(0), " in a cache that was reset")):
+        student.forward_cached(model, text[:, :start], cache)
+        want = whole()(text)
+        for i in range(start, 9):
+            got = student.decode_step(model, text[:, i : i + 1], cache, _unchanged=True)
+            close(got, want[:, i], atol=1e-3, dtype=torch.float64, what=f"wrong logits after token {i}{when}")
+            equal(cache.length, i + 1, what=f"wrong length of the cache{when}")
+        cache.reset()
 
 
 @checks("decode_step")
 def test_decode_step_from_nothing(student):
-    """a first token into an empty cache"""
+    """a first token into an empty cache; one into a full cache is CacheFull"""
     model = student.model("tiny", dtype=torch.float64)
     cache = student.KVCache(tiny_config(), 1, 2, dtype=torch.float64)
     ids = torch.tensor([[5, 80]])
     for i in range(2):
         close(student.decode_step(model, ids[:, i : i + 1], cache), whole()(ids)[:, i], atol=1e-3)
+    raises("CacheFull", lambda: student.decode_step(model, ids[:, :1], cache))
+
+
+@checks("decode_step")
+def test_decode_costs_one_position(student):
+    """work: a step after 150 tokens costs one position a row, and sees all of them"""
+    ids = torch.randint(3, 1000, (2, 151), generator=seeded(22))
+    model, cache = student.model("tiny"), student.KVCache(tiny_config(), 2, 160)
+    student.forward_cached(model, ids[:, :150], cache)
+    with student.counting() as work:
+        got = student.decode_step(model, ids[:, 150:], cache)
+    close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32, what="wrong logits for the step after 150 tokens")
+    equal(work.positions, 2, what="wrong number of positions for one step of two rows")
+    between(work.flops, fewest_flops(tiny_config(), [1], 2), math.inf, "FLOPs")
+
+
+@checks("decode_step")
+def test_decode_tells_two_texts_apart(student):
+    """two texts with the same newest token: each has its own logits, and the first ones stay"""
+    answers_of_two_texts(student, student.decode_step, stored=4, t=1)
 
 
 # ---- generate_cached -----------------------------------------------------------------------------------------------
@@ -322,7 +491,7 @@ def test_decode_step_from_nothing(student):
 
 @checks("generate_cached", weight=2)
 def test_every_token_passes_once(student, reference, hand):
-    """work: 100 tokens of prompt and 20 new ones are 119 positions; no gradient"""
+    """work: 100 tokens of prompt and 20 new ones are 119 positions; no gradient; no rebuild in a window that just has room"""
     case = hand["positions"]
     t0, g, positions = (case[name][0] for name in ("t0", "g", "cached"))
     idx = torch.randint(3, 1000, (1, t0), generator=torch.Generator().manual_seed(5))
@@ -333,6 +502,61 @@ def test_every_token_passes_once(student, reference, hand):
     fewest = fewest_flops(tiny_config(), [t0] + [1] * (g - 1))
     between(work.flops, fewest, 1.5 * least_flops(reference, t0, g), "FLOPs")
     equal(work.grad_flops, 0, what="products that ran with gradients on")
+    model, kit = small(student, seeded(28), num_hidden_layers=1, intermediate_size=200)
+    ids = torch.ones(1, 12, dtype=torch.int64)
+    with student.counting() as work:  # 12 + 34 - 1 positions: the last new token never passes through the model, so nothing slides
+        got = student.generate_cached(model, ids, max_new_tokens=34, block_size=45, temperature=0.0)
+    equal(got[:, 12:], unrolled(kit, ids, 34, 45))
+    fewest, most = fewest_flops(kit.config, [12] + [1] * 33), 1.5 * products_of_layers(kit.config, 45, 45)
+    between(work.flops, fewest, most, "FLOPs for the 45 positions of T0 = 12, G = 34 and block_size 45")
+
+
+@checks("generate_cached")
+def test_work_ends_with_the_rows(student):
+    """work: no step after the last row has ended, no rebuild when one of two has"""
+    idx = torch.randint(3, 1000, (2, 4), generator=seeded(24))
+    options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    free = unrolled(whole(), idx, 5, ROOMY)  # the first row's third new token is EOS below; the second row never has it
+    eos = int(free[0, 2])
+    for rows in (1, 2):
+        want = ended(free[:rows], eos)
+        with student.counting() as work:
+            got = generated(student, student.model("tiny", dtype=torch.float64), idx[:rows], eos_token_id=eos, **options)
+        equal(got, want, what=f"{rows} rows, EOS {eos}: wrong tokens")
+        own = [row.index(eos) + 1 if eos in row else len(row) for row in want.tolist()]  # new tokens of each row
+        least, most = sum(4 + n - 1 for n in own), rows * (4 + max(own) - 1)
+        between(work.positions, least, most, f"positions for new tokens {own}")
+
+
+@checks("generate_cached")
+def test_draws_from_the_generator_that_is_given(student):
+    """draws: from the generator that is given, which moves on, or else from torch's global state"""
+    # Two unrelated runs of 48 tokens over 8 equal ones agree with probability 2 ** -144.
+    model, idx = believing(student, [[0.0] * 8] * 8), torch.zeros(2, 1, dtype=torch.int64)
+    options, generator = {"max_new_tokens": 24, "block_size": ROOMY}, student.generator(24)
+    first, second = (generated(student, model, idx, generator=generator, **options) for _ in range(2))
+    equal(tuple(first.shape), (2, 24), what="wrong shape of the new tokens")
+    that(not torch.equal(first, second), "two runs in turn with one generator drew the same tokens: the generator has not moved on")
+    that(len(set(map(tuple, first.T.tolist()))) > 1, "every step drew the same tokens")
+    again = generated(student, model, idx, generator=student.generator(24), **options)
+    equal(again, first, what="a generator in the same state gave other tokens")
+    draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
+
+
+@checks("generate_cached")
+def test_runs_know_nothing_of_each_other(student):
+    """one run after another: nothing of the earlier prompt is left, and the earlier answer stays"""
+    model, kit = small(student, seeded(25), vocab_size=23)
+    one = torch.randint(23, (2, 7), generator=seeded(26))
+    other = torch.stack((one[0], one[1].flip(0)))
+    options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
+    for number, idx in enumerate((one, other), start=1):
+        got = generated(student, model, idx, **options)
+        equal(got, unrolled(kit, idx, 5, ROOMY), what=f"two prompts with the same first row: wrong tokens of run {number}")
+    both = student.generate_cached.again([model, one], [model, other], **options)
+    for number, (idx, got) in enumerate(zip((one, other), both, strict=True), start=1):
+        want = torch.cat((idx, unrolled(kit, idx, 5, ROOMY)), dim=1)
+        equal(got, want, what=f"two runs, both answers compared after the second: wrong ids of run {number}")
 
 
 @checks("generate_cached", weight=2)
@@ -366,18 +590,23 @@ def test_rows_end_for_themselves(student):
 
 @checks("generate_cached")
 def test_stops_where_it_should(student):
-    """max_new_tokens is the limit, 0 gives the prompt back"""
+    """max_new_tokens is the limit, 0 gives the prompt back, the EOS of the model's config ends nothing"""
     model, idx = sure_after(student, [1, 2, 3, 0]), torch.tensor([[1, 2, 3]])
     for steps, want in ((7, [[0, 1, 2, 3, 0, 1, 2]]), (1, [[0]])):
         got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0)
         equal(got, torch.tensor(want))
     got = generated(student, model, idx, max_new_tokens=0, block_size=ROOMY, temperature=0.0)
     equal(tuple(got.shape), (1, 0), what="wrong number of new tokens")
+    _, kit = small(student, seeded(27), vocab_size=23)
+    want = unrolled(kit, idx, 6, ROOMY)
+    model = student.WeightsOnly(dataclasses.replace(kit.config, eos_token_id=int(want[0, 0])), kit.weights, None)
+    got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
+    equal(got, want, what="no eos_token_id is given, the EOS of the model's config is the first new token: wrong tokens")
 
 
 @checks("generate_cached")
 def test_settings_reach_the_sampler(student):
-    """temperature, top_k and top_p reach the sampler, in both phases"""
+    """temperature, top_k and top_p reach the sampler, in both phases, alone and together"""
     # False alarm: at most 1e-10 for each setting (see autograder/checking/checks/test_generation.py).
     model, idx = believing(student, [FOUR] * 4), torch.zeros(1_000, 1, dtype=torch.int64)
     best = [1.0, 0.0, 0.0, 0.0]
@@ -386,11 +615,16 @@ def test_settings_reach_the_sampler(student):
         ({"temperature": 2.0}, probabilities(FOUR, 2.0)),
         ({"temperature": 3.0, "top_k": 1}, best),
         ({"top_p": 0.05}, best),
+        ({"top_k": 5_000}, probabilities(FOUR)),  # more than there are keeps all
+        ({"top_k": 2, "top_p": 0.7}, best),  # of all four the best has 0.64, of the two that top_k leaves 0.73
     ):
         got = generated(student, model, idx, max_new_tokens=2, block_size=ROOMY, generator=student.generator(2), **options)
         equal(tuple(got.shape), (1_000, 2), what="wrong shape of the new tokens")
         for step, place in enumerate(("after the prefill", "in a decode step")):
             frequencies(got[:, step], want, under=f", {place}, with {options}")
+    level = believing(student, [[0.0] * 4] * 4)
+    got = generated(student, level, idx[:400], max_new_tokens=1, block_size=ROOMY, top_p=0.5, generator=student.generator(2))
+    equal(len(got.unique()), 2, what="four equal tokens, top_p = 0.5: wrong number of different tokens in 400 draws")
 
 
 @checks("generate_cached")
