@@ -193,7 +193,7 @@ def test_what_got_through_is_a_list_in_a_notebook() -> None:
 
 
 def test_an_unknown_exercise_is_named() -> None:
-    with pytest.raises(CourseError, match="tests can be written for KVCache, StopStrings, causal_mask"):
+    with pytest.raises(CourseError, match="tests can be written for KVCache, PrefixPool, StopStrings, causal_mask"):
         task("softmax")
 
 
