@@ -221,7 +221,7 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
     assert (joined["made"], joined["killed"], joined["left_out"]) == (16, 16, 3)
     assert joined["run"] == {"date": "friday"}
     assert judge.joined(joined, told_of("sunday", softmax=4))["topics"]["tokenizer"]["run"] == {"date": "friday"}
-    with pytest.raises(CourseError, match="reference --share 12, not of reference 1"):
+    with pytest.raises(CourseError, match="--origin reference --share 12, not for reference and 1"):
         judge.joined(older, told_of("friday", share=1, softmax=3))
 
 

@@ -180,7 +180,7 @@ def test_a_site_without_answers_holds_none(bare):
         assert answers_in(without_indentation(soup.get_text())) == [], name
         assert lesson_pages.ANSWER not in soup.get_text()
     for name, text in text_files(bare).items():
-        assert marks.BEGIN not in text, name
+        assert marks.BEGIN not in text or name == "own_days.html", name  # where a class's own day is written
         assert wrong_versions.SUMMARY not in text, name
     assert not [path for kind in ("*.ipynb", "*.zip") for path in bare.rglob(kind)]  # a day's zip holds the answers of earlier days
 
