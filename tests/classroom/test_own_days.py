@@ -163,7 +163,7 @@ def test_the_class_has_scores_feedback_and_a_table(term):
     page = (term / "feedback" / "hoppergrace_102" / SLUG / f"{SLUG}.html").read_text()
     assert "four probabilities, worked out by hand" in page
     assert "torch.special.entr" not in page
-    assert "test_random_rows_and_thresholds" in (term / "report" / "items.csv").read_text()
+    assert "test_random_etas_and_thresholds" in (term / "report" / "items.csv").read_text()
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_students_get_a_course_with_the_day_and_without_its_answer(term, tmp_pat
     with zipfile.ZipFile(term / "bundles" / f"{SLUG}.zip") as archive:
         archive.extractall(tmp_path)
         texts = [archive.read(name) for name in archive.namelist() if "eta_sampling" in name]
-    assert not any(b"math.sqrt(epsilon)" in text or b"test_random_rows" in text for text in texts)
+    assert not any(b"math.sqrt(epsilon)" in text or b"test_random_etas" in text for text in texts)
     (course,) = tmp_path.iterdir()
     own.use(term / own.FOLDER)
     answer = next(c.source for c in solved_notebook(find_day(SLUG)).cells if c.metadata.course.role == "exercise")
