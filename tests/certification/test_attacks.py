@@ -101,7 +101,7 @@ def test_there_are_attacks_of_every_kind_and_all_files_are_in_form():
 
 def test_points_that_are_not_those_of_the_exercises_named_are_refused():
     text = "# honest: 5 of 10: softmax\n# ATTACK: nothing\n"
-    with pytest.raises(CourseError, match="5 of 10 are not the points"):
+    with pytest.raises(CourseError, match="claims 5 of 10 points"):
         attack_suite.read_attack("read_nothing", text, {"softmax": 4, "log_softmax": 3, "entropy": 3})
     with pytest.raises(CourseError, match="first two lines"):
         attack_suite.read_attack("read_nothing", "# ATTACK: nothing\n", {"softmax": 4})
