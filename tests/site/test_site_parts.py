@@ -80,7 +80,7 @@ def test_no_day_leaks_an_answer_into_a_site_without_answers(all_sources):
             text = "\n".join(cell.source for cell in nbformat.reads(text, as_version=4).cells)
         text = re.sub(r'<details class="hint".*?</details>', "", text, flags=re.DOTALL)
         assert answers_in(without_indentation(text)) == [], path.name
-        assert marks.BEGIN not in text
+        assert marks.BEGIN not in text or path.name == "own_days.md"  # where a class's own day is written
 
 
 @pytest.mark.slow
