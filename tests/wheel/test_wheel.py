@@ -231,10 +231,10 @@ def test_day_1_is_done_and_the_folder_laid_out_again_keeps_it(command: Command, 
     do(command, place)
     worth = {f"softmax/{each.name}": each.points for each in lesson(SOFTMAX).exercises}
     assert points(place) == worth
-    assert "8 of 8 checks pass" in printed(place / NOTEBOOK, "softmax")
+    assert "11 of 11 checks pass" in printed(place / NOTEBOOK, "softmax")
     mine = (place / NOTEBOOK).read_bytes()
     checked = command("autograder", "check", "day01", at=place).stdout
-    assert "softmax: 8 of 8 checks pass" in checked
+    assert "softmax: 11 of 11 checks pass" in checked
     assert command("autograder", "progress", at=tmp_path).stdout.startswith("Day  1  Softmax                            3/3")
 
     (place / "course" / "start_here.md").unlink()
@@ -256,8 +256,8 @@ def test_a_wrong_softmax_fails_and_the_terminal_says_where_hidden_checks_are(com
     found = points(place)
     assert found["softmax/softmax"] < worth["softmax"]
     assert found["softmax/entropy"] == worth["entropy"]
-    assert re.search(r"\b4 of 8 checks pass", printed(place / NOTEBOOK, "softmax"))
-    assert "4 of 8 checks pass" in command("autograder", "check", "day01", "--exercise", "softmax", at=place, fails=True).stdout
+    assert re.search(r"\b5 of 11 checks pass", printed(place / NOTEBOOK, "softmax"))
+    assert "5 of 11 checks pass" in command("autograder", "check", "day01", "--exercise", "softmax", at=place, fails=True).stdout
 
     told = command("autograder", "check", "day01", "--graded", at=place, fails=True).stderr
     assert len(told.splitlines()) == 1
