@@ -27,9 +27,7 @@ def progress() -> None:
         points = f"{render.points_text(have)} of {render.points_text(total)}"
         rows.append((str(day.number), day.title, f"{done} of {len(exercises)}", points, following))
         lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{len(exercises)} exercises  {points} points  next: {following}")
-    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in ("day", "title", "exercises", "points", "next"))
-    body = "".join("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
-    html, text = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", "\n".join(lines)
+    html, text = render.plain_table(("day", "title", "exercises", "points", "next"), rows), "\n".join(lines)
     if found := rungs.rungs():
         html, text = html + rungs.html(found), f"{text}\n\n{rungs.text(found)}"
     if held := records.records():

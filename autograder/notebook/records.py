@@ -56,12 +56,11 @@ def set_record(day: int, number: float, unit: str, *, text: float, more: bool = 
     folder = workspace.workspace_folder()
     table = workspace.read_progress(folder)
     held = _stored(table).get(day)
-    if held is None or (held.unit, held.more) != (unit, more) or made.better_than(held.number):
-        stored = table.get("records")
-        table["records"] = (stored if isinstance(stored, dict) else {}) | {str(day): asdict(made)}
-        workspace.write_progress(folder, table)
-    else:
+    if held is not None and (held.unit, held.more) == (unit, more) and not made.better_than(held.number):
         return f"{made.line}. Your record stays: {held.number:,.10g}."
+    stored = table.get("records")
+    table["records"] = (stored if isinstance(stored, dict) else {}) | {str(day): asdict(made)}
+    workspace.write_progress(folder, table)
     if not made.better_than(text):
         return f"{made.line}. Not beaten yet: the {'larger' if more else 'smaller'} number wins."
     return f"{made.line}. A new record: you have beaten the text."
@@ -94,11 +93,8 @@ def text(found: list[Record]) -> str:
 
 def html(found: list[Record]) -> str:
     """Return a table of the records."""
-    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in ("day", "yours", "the text", "counted", "beaten"))
     rows = []
     for each in found:
         beaten = "yes" if each.better_than(each.text) else "not yet"
-        cells = (str(each.day), f"{each.number:,.10g}", f"{each.text:,.10g}", escape(each.unit), beaten)
-        rows.append("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in cells) + "</tr>")
-    caption = '<caption style="text-align:left;font-weight:bold;padding:4px 0;">Your records</caption>'
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        rows.append((str(each.day), f"{each.number:,.10g}", f"{each.text:,.10g}", escape(each.unit), beaten))
+    return render.plain_table(("day", "yours", "the text", "counted", "beaten"), rows, "Your records")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..base.verdicts import Verdict
@@ -54,6 +54,14 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     if note:
         parts.append(f'<p style="margin:2px 0;opacity:0.85;">{escape(note)}</p>')
     return "".join(parts) + "</div>"
+
+
+def plain_table(heads: Iterable[str], rows: Iterable[Iterable[str]], caption: str = "") -> str:
+    """Return a table of cells in HTML, with heads and a caption in plain words."""
+    head = "".join(f'<th scope="col" style="{CELL}">{each}</th>' for each in heads)
+    body = "".join("<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in row) + "</tr>" for row in rows)
+    above = f'<caption style="text-align:left;font-weight:bold;padding:4px 0;">{caption}</caption>' if caption else ""
+    return f"<table>{above}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def with_code(text: str) -> str:

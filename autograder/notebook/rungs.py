@@ -61,13 +61,10 @@ def html(found: list[Rung]) -> str:
     """Return a table with a bar for each rung; the numbers are beside the bars."""
     most = max(r.tokens_per_second for r in found)
     heads = ("rung", "model", "tokens a step", "tokens/s", "drawn", "of bandwidth")
-    head = "".join(f'<th scope="col" style="{render.CELL}">{h}</th>' for h in heads)
     rows = []
     for each in found:
         width = max(1, round(160 * each.tokens_per_second / most))
         bar = f'<div aria-hidden="true" style="width:{width}px;height:0.8em;background:#2a6f97;margin-top:0.2em;"></div>'
         numbers = f"{each.batch:.4g}", f"{each.tokens_per_second:.1f}"
-        cells = (escape(each.name), escape(each.model), *numbers, bar, f"{each.of_bandwidth:.0%}")
-        rows.append("<tr>" + "".join(f'<td style="{render.CELL}">{cell}</td>' for cell in cells) + "</tr>")
-    caption = '<caption style="text-align:left;font-weight:bold;padding:4px 0;">Your ladder</caption>'
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        rows.append((escape(each.name), escape(each.model), *numbers, bar, f"{each.of_bandwidth:.0%}"))
+    return render.plain_table(heads, rows, "Your ladder")
