@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from course.drawing import PALE_BLUE, bare
+from course.drawing import PALE_BLUE, bare, flow
 from course.kit import plots
 from solutions.serving import SSEParser
 
@@ -14,11 +14,6 @@ PIECES = (b"data: a\nda", b"ta: b\n", b"\n: ping\n\ndata: [DO", b"NE]\n", b"\n")
 """The five pieces of section 1's example."""
 PLANNED, SECONDS = (0.0, 0.5, 1.0), 1.0
 """Section 6's three requests, and how long the server takes for each."""
-
-
-def arrow(ax: Axes, x: float, y: float, to_x: float, to_y: float) -> None:
-    style = {"arrowstyle": "-|>", "color": plots.GREY, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (to_x, to_y), (x, y), arrowprops=style)
 
 
 def stage(ax: Axes, x: float, y: float, name: str, says: str, *, lit: bool, width: float = 2.6) -> None:
@@ -41,7 +36,7 @@ def way() -> None:
     for i, (name, says, lit) in enumerate(into):
         stage(ax, 3.4 * i, 0.75, name, says, lit=lit)
         if i:
-            arrow(ax, 3.4 * i - 0.8, 1.25, 3.4 * i, 1.25)
+            flow(ax, (3.4 * i - 0.8, 1.25), (3.4 * i, 1.25))
     out = (
         ("SSEParser", "bytes to events", True), ("send_events", "listens meanwhile", True), ("sse_event", "text to bytes", True),
         ("TextStream", "tokens to text", True), ("run", "a queue for each", True),
@@ -49,10 +44,10 @@ def way() -> None:
     for i, (name, says, lit) in enumerate(out):
         stage(ax, 3.4 * i, 3.75, name, says, lit=lit)
         if i:
-            arrow(ax, 3.4 * i, 4.25, 3.4 * i - 0.8, 4.25)
-    arrow(ax, 14.9, 1.75, 14.9, 3.75)
+            flow(ax, (3.4 * i, 4.25), (3.4 * i - 0.8, 4.25))
+    flow(ax, (14.9, 1.75), (14.9, 3.75))
     ax.text(15.05, 2.75, "a step's\ntokens", fontsize=8, va="center")
-    arrow(ax, 1.3, 3.75, 1.3, 1.75)
+    flow(ax, (1.3, 3.75), (1.3, 1.75))
     ax.text(1.45, 2.75, "text", fontsize=8, va="center")
     ax.plot([4.7, 4.7, 11.5], [3.75, 2.6, 2.6], color=plots.RED, linestyle="--", linewidth=1.3)
     ax.annotate("", (11.5, 1.75), (11.5, 2.6), arrowprops={"arrowstyle": "-|>", "color": plots.RED, "linewidth": 1.3, "shrinkB": 0})
@@ -77,7 +72,7 @@ def pieces() -> None:
         ax.text((start + x) / 2, 2.75, str(number), ha="center", va="center", fontsize=9)
         ax.plot([x + 0.02, x + 0.02], [0.8, 3.0], color=plots.RED, linewidth=1.4)
         for event in parser.push(piece):
-            arrow(ax, x - 0.5, 3.1, x - 0.5, 3.8)
+            flow(ax, (x - 0.5, 3.1), (x - 0.5, 3.8))
             ax.text(x - 0.5, 4.4, repr(event), ha="right" if x > 30 else "center", va="center", fontsize=9, color=plots.BLUE)
     ax.text(0, 4.4, "complete:", fontsize=9, va="center")
     plots.save(fig, FIGURES / "pieces.svg")
