@@ -114,7 +114,7 @@ def test_the_lesson_says_how_many_wrong_versions_there_are(exercise: str, count:
 @pytest.mark.slow
 @pytest.mark.parametrize("exercise", names())
 def test_the_versions_that_count_are_those_that_a_test_can_see(exercise: str) -> None:
-    """Of each exercise some versions, drawn anew in each run; `python -m autograder.certification.written_tests.counting` takes all."""
+    """Of each exercise some versions, drawn again in each run; `python -m autograder.certification.written_tests.counting` takes all."""
     which = task(exercise)
     drawn = random.sample([each for each in which.specimens if not each.right], 12)
     for name, titles in counting.sort(which, drawn).items():
