@@ -1,4 +1,4 @@
-"""The duration of an exercise's checks, shown before they run. `pace.py` measures it."""
+"""The duration of an exercise's checks, shown before they run. `certification/pace.py` measures it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The measurement of how long the reference takes for each exercise's checks: `python -m autograder.notebook.pace` writes `pace.json`.
+"""The measurement of how long the reference takes for each exercise's checks: `python -m autograder.certification.pace` writes
+`autograder/notebook/pace.json`.
 
 In processor seconds, so that other load on the machine does not change them.
 """
@@ -12,8 +13,8 @@ from course.kit.threads import one_thread
 from ..checking.runner import reference, run_checks, select
 from ..grading.records import machine_name
 from ..lessons import syllabus
+from ..notebook.durations import PATH, table_text
 from ..sandbox.process.local import LocalStudent
-from .durations import PATH, table_text
 
 
 def measure() -> dict[str, list[float]]:
