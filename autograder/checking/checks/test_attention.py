@@ -232,7 +232,7 @@ def test_rotary_leaves_its_input(student, rng):
 
 @checks("rotary")
 def test_rotary_stays_on_its_device(student, rng):
-    """all is made where x lies"""
+    """all is made on x's device"""
     x, at = torch.randn(2, 3, 4, 6, generator=rng), torch.tensor([0, 1, 2, 5])
     close(student.rotary(x, at), _rotated(x, at), atol=1e-4)
     for positions in (at, at.expand(2, 4)):

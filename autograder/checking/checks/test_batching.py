@@ -195,7 +195,7 @@ def test_head_at_the_last_column(student, rng):
 
 @checks("prefill_batch")
 def test_prefill_on_another_device(student):
-    """on the meta device: whatever is made lies where the ids are; the logits are in the model's precision"""
+    """on the meta device: whatever is made is on the ids' device; the logits are in the model's precision"""
     cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
     for t in (3, 2):
         model, ids = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.ones(2, t, dtype=torch.int64)
@@ -244,7 +244,7 @@ def test_one_position_a_row(student, rng):
 
 @checks("decode_batch")
 def test_step_on_another_device(student):
-    """on the meta device: whatever is made lies where the ids are; the logits are in the model's precision"""
+    """on the meta device: whatever is made is on the ids' device; the logits are in the model's precision"""
     cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
     model, num_pad = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.tensor([2, 0])
     for _ in range(2):
@@ -466,7 +466,7 @@ def test_one_slot_is_written(student, rng):
 
 @checks("static_decode")
 def test_other_slots_do_not_matter(student, rng):
-    """what lies in the pads' slots and after `position` makes no difference"""
+    """what is in the pads' slots and after `position` makes no difference"""
     slots = Slots(rng, [3, 8], room=4, garbage=20_000.0)
     for _ in range(2):
         got = slots.step(student, rng)
@@ -486,7 +486,7 @@ def test_position_stays_a_tensor(student, rng):
 
 @checks("static_decode")
 def test_static_step_on_another_device(student):
-    """on the meta device: whatever is made lies where keys and values do, the logits are in the model's precision, nothing is asked for"""
+    """on the meta device: whatever is made is on the device of keys and values, the logits are in the model's precision, nothing is asked for"""
     c = tiny().config
     keys = torch.zeros(c.num_hidden_layers, 2, c.num_key_value_heads, 8, c.head_dim, dtype=torch.bfloat16)
     ids, num_pad, position = torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4)

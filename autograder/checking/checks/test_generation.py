@@ -317,7 +317,7 @@ def test_any_callable(student):
 
 @checks("generate")
 def test_devices(student):
-    """on the meta device: whatever is made lies where idx does"""
+    """on the meta device: whatever is made is on idx's device"""
     for eos in (None, 0):
         options = {"max_new_tokens": 2, "block_size": ROOMY, "temperature": 0.0, "eos_token_id": eos}
         on_one_device(student.generate.on_meta(Toy(after_last([1, 2, 0])), torch.tensor([[0], [1]]), **options))

@@ -629,7 +629,7 @@ def test_settings_reach_the_sampler(student):
 
 @checks("generate_cached")
 def test_generate_on_another_device(student):
-    """on the meta device: the cache, and all else that is made, lies where idx does"""
+    """on the meta device: the cache, and all else that is made, is on idx's device"""
     model, idx = student.model("tiny", device="meta"), torch.ones(2, 3, dtype=torch.int64)
     for block_size in (16, 3):
         for eos in (None, 5):
@@ -731,7 +731,7 @@ def test_a_step_hardly_grows(race):
 
 @checks("KVCache", gpu=True)
 def test_memory_on_a_gpu(student):
-    """GPU: the memory lies on the device that was asked for"""
+    """GPU: the memory is on the device that was asked for"""
     cache = student.KVCache(small_config(), 1, 4, torch.bfloat16, "cuda")
     new = torch.ones(1, 2, 3, 6, dtype=torch.bfloat16, device="cuda")
     for got in cache.append(0, new, new):

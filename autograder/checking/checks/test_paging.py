@@ -110,7 +110,7 @@ def test_slots_by_hand(student, hand):
     want = torch.tensor(case["slots"])
     in_order = [4 * block + place for block in sorted(case["table"]) for place in range(4)]
     suspects = [
-        (torch.arange(48, 58), "The slots run on from the first block: the next block of the table lies elsewhere."),
+        (torch.arange(48, 58), "The slots run on from the first block: the next block of the table is elsewhere."),
         (torch.tensor(in_order[:10]), "The table is in the text's order, not in that of the blocks' numbers."),
     ]
     got = sequence.slots()
@@ -251,7 +251,7 @@ def test_who_writes_over_says_so(student):
     that(not set(told) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=told)
     told.clear()
     a.truncate(6)
-    that(not told, "truncate leaves what lies in the blocks as it is, yet pool.forget was called for one", got=told)
+    that(not told, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=told)
     a.grow(1)
     that(full[1] in told, "a block is written over after a truncate, yet pool.forget was not called for it", expected=[full[1]], got=told)
     that(full[0] not in told, "a full block stays as it is, yet pool.forget was called for it", got=told)
@@ -535,7 +535,7 @@ def test_memory_of_a_few_columns(student, rng):
 
 @checks("paged_attention")
 def test_table_on_another_device(student, rng):
-    """on the meta device: all lies where the queries are"""
+    """on the meta device: all is on the queries' device"""
     q, keys, values, tables, lengths = draw_table(rng, [5, 9], 4, 2, 4, 4, dtype=torch.float32)
     written(lambda *_: student.paged_attention(q, keys, values, tables, lengths, 4))
     on_one_device(student.paged_attention.on_meta(q, keys, values, tables, lengths, 4))

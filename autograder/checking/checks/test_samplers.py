@@ -692,27 +692,27 @@ ROWS = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [0.5, 0.0, 1.0, -1.0, 2.0]])
 
 @checks("temperature_probs")
 def test_temperature_devices(student):
-    """on the meta device: whatever is made lies where the logits do"""
+    """on the meta device: whatever is made is on the logits' device"""
     for tau in (0.7, 0.0):
         on_one_device(student.temperature_probs.on_meta(ROWS, tau))
 
 
 @checks("top_k_probs")
 def test_top_k_devices(student):
-    """on the meta device: whatever is made lies where the logits do"""
+    """on the meta device: whatever is made is on the logits' device"""
     on_one_device(student.top_k_probs.on_meta(ROWS, 2))
 
 
 @checks("top_p_probs")
 def test_top_p_devices(student):
-    """on the meta device: whatever is made lies where the logits do"""
+    """on the meta device: whatever is made is on the logits' device"""
     for p in (0.8, 1.0):
         on_one_device(student.top_p_probs.on_meta(ROWS, p))
 
 
 @checks("draw")
 def test_draw_devices(student):
-    """on the meta device: whatever is made lies where the probabilities do"""
+    """on the meta device: whatever is made is on the probabilities' device"""
     on_one_device(student.draw.on_meta(torch.softmax(ROWS, dim=-1), torch.tensor([[0.5], [0.9]])))
 
 
@@ -736,7 +736,7 @@ def test_top_p_sample_devices(student):
 
 @checks("sample_next_token")
 def test_next_token_devices(student):
-    """on the meta device: whatever is made lies where the logits do"""
+    """on the meta device: whatever is made is on the logits' device"""
     for options in ({}, {"temperature": 0.0}, {"temperature": 0.7, "top_k": 3, "top_p": 0.9}):
         on_one_device(student.sample_next_token.on_meta(ROWS, **options))
 

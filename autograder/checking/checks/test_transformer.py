@@ -121,7 +121,7 @@ def test_rms_norm_in_float32_inside(student):
 
 @checks("rms_norm")
 def test_rms_norm_stays_on_its_device(student, rng):
-    """all is made where x lies"""
+    """all is made on x's device"""
     x, weight = torch.randn(2, 3, 6, generator=rng), torch.randn(6, generator=rng)
     close(student.rms_norm(x, weight, 1e-5), F.rms_norm(x, (6,), weight, 1e-5), atol=1e-5)
     stays_on_its_device(student.rms_norm, x, weight, 1e-5, shape=(2, 3, 6))
@@ -189,7 +189,7 @@ def test_feed_forward_each_token_alone(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_keeps_dtype_and_device(student, rng):
-    """the dtype is kept, float64 with all its digits, and all is made where x lies"""
+    """the dtype is kept, float64 with all its digits, and all is made on x's device"""
     for dtype, atol, rtol in ((torch.float64, 1e-9, 1e-9), (torch.bfloat16, 0.15, 0.05)):
         x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
         exact = [t.double() for t in (x, gate, up, down)]
@@ -363,7 +363,7 @@ def test_block_leaves_its_input(student, rng):
 
 @checks("decoder_block")
 def test_block_keeps_dtype_and_device(student, rng):
-    """the dtype is kept, and all is made where x lies"""
+    """the dtype is kept, and all is made on x's device"""
     config = small_config()
     for dtype, atol in ((torch.float64, 1e-4), (torch.bfloat16, 0.4)):
         layer, positions = small_layer(rng, config, dtype), torch.arange(3)
@@ -384,7 +384,7 @@ def test_block_attend(student, rng):
 
 @checks("decoder_block")
 def test_block_attend_dtype_and_device(student, rng):
-    """attend is given heads of x's dtype, and all is made where x lies"""
+    """attend is given heads of x's dtype, and all is made on x's device"""
     config, positions = small_config(), torch.arange(1, 5)
     for dtype, atol in ((torch.bfloat16, 0.4), (torch.float16, 0.05)):
         block_with_reading(student, rng, config, positions, dtype=dtype, atol=atol)
@@ -477,7 +477,7 @@ def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
 
 @checks("run_layers")
 def test_run_layers_stays_on_its_device(student, rng):
-    """all is made where the model lies"""
+    """all is made on the model's device"""
     model, ids = student.model("tiny", dtype=torch.bfloat16, device="meta"), torch.ones(2, 3, dtype=torch.int64)
     shape = (2, 3, load_model("tiny").config.hidden_size)
     for positions in (torch.arange(3), torch.arange(6).view(2, 3)):
@@ -599,7 +599,7 @@ def test_forward_of_a_long_text_in_bfloat16(student, rng):
 
 @checks("forward")
 def test_forward_keeps_dtype_and_device(student, rng):
-    """logits of the model's dtype, and all is made where the model lies"""
+    """logits of the model's dtype, and all is made on the model's device"""
     ids = torch.randint(3, 1000, (2, 5), generator=rng)
     want = load_model("tiny")(ids)
     close(student.forward(student.model("tiny", dtype=torch.float64), ids), want, atol=1e-3, dtype=torch.float64)

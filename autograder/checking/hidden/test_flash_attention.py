@@ -327,7 +327,7 @@ def test_a_long_prompt_and_its_head(student, rng):
 
 @checks("prefill_flash")
 def test_tiles_are_passed_on(student, rng):
-    """work: as many FLOPs more as flash_attention takes with other tiles; 64 by 64 are the default; all lies where the ids are"""
+    """work: as many FLOPs more as flash_attention takes with other tiles; 64 by 64 are the default; all is on the ids' device"""
     model, kit = small(student, rng, vocab_size=29)
     config, before, length = kit.config, 20, 200
     heads = draw_heads(rng, 1, config.num_attention_heads, config.num_key_value_heads, length, before + length, config.head_dim)

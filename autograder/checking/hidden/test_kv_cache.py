@@ -370,10 +370,10 @@ def test_prefill_of_many_rows(student, rng):
 
 @checks("prefill")
 def test_prefill_of_a_cache_on_another_device(student):
-    """on the meta device: positions and mask are made where the ids are"""
-    cache = student.KVCache(tiny_config(), 2, 8, device="meta")
-    for t in (3, 2):
-        on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
+    """on the meta device: positions and mask of three pieces of a text are on the ids' device, also of one token"""
+    cache = student.KVCache(tiny_config(), 3, 9, device="meta")
+    for t in (1, 4, 1):
+        on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(3, t, dtype=torch.int64), cache))
 
 
 @checks("prefill")

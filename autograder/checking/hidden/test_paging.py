@@ -144,7 +144,7 @@ def test_a_table_of_any_size(student, rng):
 
 @checks("PagedSequence")
 def test_refused_takes_nothing(student):
-    """a grow that is refused asks the pool for no block, for what lies in an idle one would be forgotten"""
+    """a grow that is refused asks the pool for no block, for the contents of an idle one would be forgotten"""
     pool = student.BlockPool(3)
     a = student.PagedSequence(pool, 4)
     a.grow(6)
@@ -206,7 +206,7 @@ def test_random_memory(student, rng):
                 equal(kv.values, values, what="wrong values in the memory")
                 wanted = torch.randint(num_blocks * size, (6,), generator=rng)
                 for got, memory in zip(kv.read(layer, wanted), (keys, values), strict=True):
-                    equal(got, memory[layer, wanted], what="what is read is not what lies in the slots")
+                    equal(got, memory[layer, wanted], what="what is read is not what is in the slots")
                     equal(str(got.dtype), str(dtype), what="wrong dtype of what is read")
 
 

@@ -541,7 +541,7 @@ def test_bytes_of_other_shapes(student, rng):
 
 @checks("QuantizedKVCache")
 def test_quantized_memory_on_its_device(student):
-    """on the meta device: the memory lies there, and so does what append gives"""
+    """on the meta device: the memory is there, and so is what append gives"""
     config = small_config(num_hidden_layers=1)
     cache = student.QuantizedKVCache(config, 2, 6, "meta")
     new = torch.ones(2, config.num_key_value_heads, 3, config.head_dim)

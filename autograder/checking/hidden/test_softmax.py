@@ -49,7 +49,7 @@ def row_offsets(rng, shape, size):
 
 
 def far_logits(rng):
-    """Logits of whose rows each lies somewhere else, far from 0; in float32, and the same in float64."""
+    """Return logits whose rows are each at another height, far from 0: in float32, and the same in float64."""
     for size in (90, 1000):
         for shape in [(6,), (2, 5), (3, 3), (2, 3, 4)]:
             logits = torch.randn(shape, generator=rng) + row_offsets(rng, shape, size)
@@ -202,7 +202,7 @@ def test_softmax_wide_float64(student, rng):
 
 @checks("softmax")
 def test_softmax_down_to_the_smallest(student, rng):
-    """float32 probabilities down to 1e-37, of a row that lies anywhere"""
+    """float32 probabilities down to 1e-37, of a row at any height"""
     gaps = torch.tensor([0.0, -70.0, -80.0, -85.0])
     for logits, got in student.softmax.each([gaps, gaps + 512, torch.stack([gaps - 1024, gaps.flip(0)])]):
         close(got, softmax64(logits), atol=0.0, rtol=1e-3)
