@@ -19,7 +19,7 @@ from .certification.mistake_index import learn
 from .grading.verdict_inputs import files
 from .lessons import ROOT, build_capstone, build_release, build_source, build_start, syllabus
 from .notebook import cheat_sheet
-from .site import certification, readme
+from .site import certification, modules_page, readme
 
 
 def notebooks() -> None:
@@ -36,6 +36,7 @@ PAGES: dict[str, Callable[[], object]] = {
     "course/day*/day*.ipynb, course/start_here.ipynb, course/capstone/capstone.ipynb": notebooks,
     "docs/cheat_sheet.md, docs/numbers.md": cheat_sheet.write,
     "docs/certification.md, docs/attacks.md, docs/mutants.md": certification.write,
+    "docs/modules.md": modules_page.write,
     ", ".join(readme.PAGES): readme.main,
 }
 """The pages as {files: the function that writes them}."""

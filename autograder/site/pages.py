@@ -29,7 +29,7 @@ FIRST = ("first_hour",)
 TO_LOOK_UP = ("cheat_sheet", "functions", "numbers", "serving")
 TO_TEACH = ("first_class", "instructor", "own_days", "class_server", "grading", "clusters", "ci_template")
 TO_TRUST = ("certification", "mutants", "attacks")
-TO_CHANGE = ("architecture", "contributing")
+TO_CHANGE = ("architecture", "modules", "contributing")
 
 FENCE = re.compile(r"(?<=^```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
