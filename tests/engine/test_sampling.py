@@ -62,6 +62,10 @@ FILTERS = [{}, {"top_k": 20}, {"top_p": 0.8}, {"top_k": 50, "top_p": 0.9}, {"min
 PENALTIES = [{}, {"repetition_penalty": 1.3}, {"presence_penalty": 0.7, "frequency_penalty": 0.2}]
 
 
+LOOKED_AT = 20
+"""The tokens of a row that are drawn, about evenly chosen, and the last one."""
+
+
 @pytest.mark.parametrize("v", [2, 41, BLOCK, BLOCK + 1, 3 * BLOCK - 1])
 def test_each_token_has_its_place_on_the_scale(v):
     """In the middle of each token's share lies this token, and no other: so the two have one distribution, and one order."""
@@ -72,6 +76,7 @@ def test_each_token_has_its_place_on_the_scale(v):
                 continue  # which of two equal ones is the last inside is not said: see below
             ends = probs.cumsum(0)
             wide = (probs > 1e-5).nonzero().flatten().tolist()
+            wide = [*wide[:: len(wide) // LOOKED_AT + 1], wide[-1]]
             got = [drawn(row.numpy(), float(ends[i] - probs[i] / 2), **settings) for i in wide]
             assert got == wide, (kind, settings)
 
