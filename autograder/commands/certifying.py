@@ -40,7 +40,7 @@ def certify(
     origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one correct solution, as right_NAME.py.")] = "all",
     share: Annotated[int, typer.Option(min=1, help="Judge one in N of the mutants of correct solutions.")] = 12,
     changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
-    minutes: Annotated[float, typer.Option(min=0, help="With --changed: approximate duration.")] = 8,
+    minutes: Annotated[float, typer.Option(min=0, help="With --changed: approximate duration.")] = 5,
     draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the number of an earlier draw.")] = None,
     into: Annotated[Path | None, typer.Option(help="Merge the results into this file of earlier ones.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
