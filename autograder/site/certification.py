@@ -7,6 +7,7 @@ docs/mutants_right.json, which `autograder certify --mutate --into` wrote. `make
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ ATTACKS_PAGE = ROOT / "docs" / "attacks.md"
 ATTACKED = "softmax"
 """The day whose notebook the attacks use."""
 MUTANTS_PAGE = ROOT / "docs" / "mutants.md"
+BLIND_ROUNDS = ROOT / "specimens" / "blind_rounds.toml"
+BLIND_COLUMNS = ("incorrect solutions", "with full marks", "caught by hidden checks only", "correct solutions", "of these failed")
 TEMPLATE = ROOT / "docs" / "site" / "certification.md"
 
 KINDS = {
@@ -48,6 +51,7 @@ def page(results: Path = RESULTS) -> str:
         "headline": [headline(told)],
         "run": [circumstances(told, syllabus())],
         "versions": versions(told, syllabus()),
+        "blind": blind_rounds(tomllib.loads(BLIND_ROUNDS.read_text(encoding="utf-8"))["round"]),
         "mutants": mutants.section(adversary, syllabus()),
         "attacks": attacks(runs),
     }
@@ -148,6 +152,25 @@ def passed(counts: dict[str, Any]) -> str:
 
 def caught(counts: dict[str, Any]) -> str:
     return f"{counts['wrong_killed']:,} of {counts['wrong_total']:,}"
+
+
+def blind_rounds(rounds: list[dict[str, Any]]) -> list[str]:
+    """Return a table for each round, the newest first: a row for each day, or days, and their sums."""
+    lines = []
+    for each in sorted(rounds, key=lambda one: one["date"], reverse=True):
+        counted = set.intersection(*(set(row) for row in each["days"])) - {"days"}
+        sums = {name: sum(row[name] for row in each["days"]) for name in counted}
+        lines += ["", f"**Round of {each['date']}**", ""]
+        lines += [f"| days | {' | '.join(BLIND_COLUMNS)} |", f"|---|{'---|' * len(BLIND_COLUMNS)}"]
+        lines += [blind_row(f"Day{'s' * (' ' in row['days'])} {row['days']}", row) for row in each["days"]]
+        lines.append(blind_row("**all**", sums))
+    return lines[1:]
+
+
+def blind_row(days: str, counts: dict[str, Any]) -> str:
+    survived = f"{counts['survived']} ({counts['survived'] / counts['incorrect']:.1%})"
+    cells = (f"{counts['incorrect']:,}", survived, counts.get("hidden_only", "not counted"), counts["correct"], counts["failed"])
+    return f"| {days} | {' | '.join(map(str, cells))} |"
 
 
 def attacks(runs: list[dict[str, Any]]) -> list[str]:
