@@ -1,6 +1,6 @@
 # === damage_attributes
 # honest: 10 of 10 less test_attribute_that_loops, test_attribute_that_exits, test_item_of_another_class: softmax, log_softmax, entropy
-# ATTACK: objects whose attributes and items run code when they are read or set: it loops, ends the process, and changes their class
+# ATTACK: returns objects that run code when an attribute or item is read or set: the code loops, ends the process, or changes their class
 import os
 
 class Object:
@@ -40,14 +40,14 @@ def test_item_of_another_class(student):
 
 # === damage_closes_descriptors
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: closes all its file descriptors, the pipe to the grader too. The cell is left out, the rest counts.
+# ATTACK: closes all of its file descriptors, including the pipe to the grader. The cell is left out, the rest counts.
 import os
 os.closerange(0, 256)
 
 
 # === damage_deep_folders
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: a folder in a folder in a folder, deeper than any path may be
+# ATTACK: nests folders deeper than any path may be
 import os
 for _ in range(3_000):
     os.mkdir("d")
@@ -56,7 +56,7 @@ for _ in range(3_000):
 
 # === damage_deep_recursion
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: recursion without end, with the interpreter's own limit taken away
+# ATTACK: recurses without end, with the interpreter's own limit removed
 import sys
 sys.setrecursionlimit(10**9)
 def entropy(probs):
@@ -65,7 +65,7 @@ def entropy(probs):
 
 # === damage_deep_result
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with a list in a list in a list, and with a list that holds itself
+# ATTACK: returns a deeply nested list, and a list that contains itself
 def entropy(probs):
     deep = []
     if probs.dim() == 1:
@@ -78,7 +78,7 @@ def entropy(probs):
 
 # === damage_descriptor_bomb
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: opens files and pipes until there are none left
+# ATTACK: opens files and pipes until no descriptor is left
 import os
 held = []
 try:
@@ -103,7 +103,7 @@ for number in range(1_000):
 
 # === damage_empty_shape
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with tensors that hold no value and whose shape is twenty million by zero: a list of them has twenty million lists
+# ATTACK: returns tensors without values whose shape is twenty million by zero: as a list, such a tensor is twenty million lists
 import torch
 def entropy(probs):
     if probs.dim() == 1:
@@ -113,7 +113,7 @@ def entropy(probs):
 
 # === damage_endless_object
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with objects that never end: an iterator, a list of endless length, a length that lies
+# ATTACK: returns objects that never end: an iterator, a list of endless length, a false length
 import itertools
 class Endless(list):
     def __iter__(self):
@@ -126,7 +126,7 @@ def entropy(probs):
 
 # === damage_exit_in_call
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: ends its process in every call, with a status of success
+# ATTACK: ends its process in every call, with exit status 0
 import os
 def entropy(probs):
     os._exit(0)
@@ -134,7 +134,7 @@ def entropy(probs):
 
 # === damage_fork_bomb
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: a fork bomb
+# ATTACK: starts a fork bomb
 import os
 while True:
     try:
@@ -145,7 +145,7 @@ while True:
 
 # === damage_hidden_memory
 # honest: 4 of 10: softmax
-# ATTACK: takes memory that counts against no limit: memfd, shared mappings, pipes
+# ATTACK: takes memory that might not count against a limit: memfd, shared mappings, pipes
 def attempt():
     import ctypes, mmap, os
     try:
@@ -166,14 +166,14 @@ def attempt():
 
 # === damage_huge_integer
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with an integer of a billion digits
+# ATTACK: returns an integer of a billion digits
 def entropy(probs):
     return 10 ** 10 ** 9
 
 
 # === damage_huge_messages
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: exceptions with endless names, messages of 100 MB, and a text that raises
+# ATTACK: raises exceptions with endless names, with messages of 100 MB, and with a text that raises
 class Unreadable(Exception):
     def __str__(self):
         raise self
@@ -186,7 +186,7 @@ def entropy(probs):
 
 # === damage_huge_result
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with tensors of gigabytes, real ones and expanded ones, and with millions of small values
+# ATTACK: returns tensors of gigabytes, real ones and expanded ones, and millions of small values
 import torch
 def entropy(probs):
     if probs.dim() == 1:
@@ -196,7 +196,7 @@ def entropy(probs):
 
 # === damage_ignored_signals
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: ignores every signal that can be ignored, catches every exception, and goes on for ever
+# ATTACK: ignores every signal that can be ignored, catches every exception, and runs forever
 import signal
 for number in range(1, 65):
     try:
@@ -214,7 +214,7 @@ def entropy(probs):
 
 # === damage_kill_everybody_it_can_name
 # honest: 4 of 10: softmax
-# ATTACK: sends signals to each process number there may be, and to threads of others
+# ATTACK: sends signals to every possible process number, and to threads of other processes
 def attempt():
     import ctypes, os
     libc, me = ctypes.CDLL(None), os.getpid()
@@ -233,7 +233,7 @@ except OSError:
 
 # === damage_kill_parent
 # honest: 4 of 10: softmax
-# ATTACK: kills its parent, its group, its session and everybody
+# ATTACK: kills its parent, its group, its session and every process it can reach
 def attempt():
     import os, signal
     done = False
@@ -249,7 +249,7 @@ def attempt():
 
 # === damage_loop
 # honest: 10 of 10 less test_tasks_that_stay, test_loop_taken_down, test_loop_of_another_kind: softmax, log_softmax, entropy
-# ATTACK: leaves tasks behind that refuse to be cancelled and make more of themselves, closes the event loop under itself, and puts a real one in its place
+# ATTACK: leaves tasks that refuse cancellation and create more of themselves, closes its own event loop, and replaces it by a real one
 import asyncio, threading, time
 
 async def again():
@@ -302,14 +302,14 @@ def test_loop_of_another_kind(student):
 
 # === damage_loop_at_definition
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: an added cell that does not end
+# ATTACK: adds a cell that does not end
 while True:
     pass
 
 
 # === damage_loop_in_call
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: a function that does not end
+# ATTACK: runs a function that does not end
 def entropy(probs):
     while True:
         pass
@@ -317,7 +317,7 @@ def entropy(probs):
 
 # === damage_many_deaths
 # honest: 4 of 10: softmax
-# ATTACK: sixty cells that each end the process, so that sixty workers run all cells before them again. After twenty the rest is not tried: what is defined before counts.
+# ATTACK: adds sixty cells that each end the process, so sixty workers would rerun all cells before them. After twenty the rest is skipped, and earlier definitions count.
 # %% notebook
 end = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "import os\nos._exit(0)"}
 notebook["cells"] += [{**end, "id": f"end{number}"} for number in range(60)]
@@ -325,7 +325,7 @@ notebook["cells"] += [{**end, "id": f"end{number}"} for number in range(60)]
 
 # === damage_many_files
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: makes files and folders without end
+# ATTACK: creates files and folders without end
 import os
 number = 0
 while True:
@@ -339,7 +339,7 @@ while True:
 
 # === damage_many_small_values
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with more small values than an answer may have: 150,000 empty lists, dicts with as many keys of two kinds
+# ATTACK: returns more small values than an answer may have: 150,000 empty lists, and dicts with as many keys of two kinds
 def entropy(probs):
     if probs.dim() == 1:
         return [[] for _ in range(150_000)]
@@ -350,7 +350,7 @@ def entropy(probs):
 
 # === damage_memory_bomb
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: takes all memory, in bytes and in tensors, and touches it
+# ATTACK: allocates all memory, in bytes and in tensors, and touches it
 import torch
 kept = []
 while True:
@@ -360,7 +360,7 @@ while True:
 
 # === damage_memory_bomb_in_call
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: takes all memory whenever it is called
+# ATTACK: allocates all memory in every call
 def entropy(probs):
     kept = []
     while True:
@@ -369,7 +369,7 @@ def entropy(probs):
 
 # === damage_notebook_10000_cells
 # honest: 0 of 10: a notebook of more than 2,000 cells is handed back
-# ATTACK: a notebook of 10,000 cells
+# ATTACK: hands in a notebook of 10,000 cells
 # %% notebook
 empty = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "x = 1"}
 notebook["cells"] += [{**empty, "id": f"c{number}"} for number in range(10_000)]
@@ -377,7 +377,7 @@ notebook["cells"] += [{**empty, "id": f"c{number}"} for number in range(10_000)]
 
 # === damage_notebook_50_mb
 # honest: 0 of 10: a file of 50 MB is not read; the record says so
-# ATTACK: a notebook of 50 MB
+# ATTACK: hands in a notebook of 50 MB
 # %% file
 notebook["cells"][0]["source"] = "x" * 50_000_000
 path.write_text(json.dumps(notebook))
@@ -385,14 +385,14 @@ path.write_text(json.dumps(notebook))
 
 # === damage_notebook_brackets
 # honest: 0 of 10: no notebook holds six million lists
-# ATTACK: a notebook under the size limit whose JSON holds six million empty lists
+# ATTACK: hands in a notebook under the size limit whose JSON holds six million empty lists
 # %% file
 path.write_text('{"cells": [' + "[]," * 6_000_000 + '[]], "metadata": {}}')
 
 
 # === damage_notebook_device
 # honest: 0 of 10: a device is not read
-# ATTACK: the notebook is /dev/zero: a device file where the machine lets one be made, else a link to it
+# ATTACK: makes the notebook /dev/zero: a device file if the machine allows one, otherwise a link to it
 # %% file
 try:
     os.mknod(path, 0o644 | stat.S_IFCHR, os.makedev(1, 5))
@@ -402,14 +402,14 @@ except OSError:
 
 # === damage_notebook_fifo
 # honest: 0 of 10: a pipe is not read
-# ATTACK: the notebook is a named pipe, which blocks whoever reads it
+# ATTACK: makes the notebook a named pipe, which blocks its reader
 # %% file
 os.mkfifo(path)
 
 
 # === damage_notebook_long_cell
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: an added cell of 5 MB, and a function with a name of a million letters. The cell is left out, the rest counts.
+# ATTACK: adds a cell of 5 MB, and a function with a name of a million letters. The cell is left out, the rest counts.
 # %% notebook
 long = {"cell_type": "code", "id": "long", "metadata": {}, "outputs": [], "execution_count": None}
 notebook["cells"] += [{**long, "source": "x = 1\n" * 900_000}, {**long, "id": "name", "source": "def " + "f" * 900_000 + "(): pass"}]
@@ -417,14 +417,14 @@ notebook["cells"] += [{**long, "source": "x = 1\n" * 900_000}, {**long, "id": "n
 
 # === damage_notebook_not_utf8
 # honest: 0 of 10: text that is no UTF-8 is not read
-# ATTACK: a notebook with bytes that are no UTF-8
+# ATTACK: hands in a notebook with bytes that are not UTF-8
 # %% file
 path.write_bytes(json.dumps(notebook).encode().replace(b"softmax", b"soft\xff\xfe\xc3max"))
 
 
 # === damage_notebook_surrogates
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: half characters and control characters in sources, ids and metadata
+# ATTACK: puts lone surrogates and control characters into sources, ids and metadata
 # %% notebook
 odd = {"cell_type": "code", "id": "\ud800", "metadata": {"\udfff": "\u0000"}, "outputs": [], "execution_count": None}
 notebook["cells"] += [{**odd, "source": "x = '\ud800\u0000'"}]
@@ -432,14 +432,14 @@ notebook["cells"] += [{**odd, "source": "x = '\ud800\u0000'"}]
 
 # === damage_notebook_symlink
 # honest: 0 of 10: a link is not read
-# ATTACK: the notebook is a symbolic link to the neighbour's
+# ATTACK: makes the notebook a symbolic link to the neighbour's
 # %% file
 path.symlink_to(neighbour)
 
 
 # === damage_notebook_symlink_out
 # honest: 0 of 10: a link is not read
-# ATTACK: the notebook is a symbolic link out of the folder, to a file of the machine
+# ATTACK: makes the notebook a symbolic link to a file of the machine, outside the folder
 # %% file
 path.symlink_to("/etc/passwd")
 
@@ -453,7 +453,7 @@ while True:
 
 # === damage_output_in_call
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: prints hundreds of megabytes whenever it is called, and answers rightly. What graded calls print is dropped.
+# ATTACK: prints hundreds of megabytes in every call, and answers correctly. The output of graded calls is dropped.
 import functools, sys
 def loud(function):
     def call(x):
@@ -467,7 +467,7 @@ entropy = loud(entropy)
 
 # === damage_pins_the_grader
 # honest: 4 of 10: softmax
-# ATTACK: pins its parent, which all later submissions come from, and every process it can name to one processor, and slows them by leases
+# ATTACK: pins every process it can name to one processor, including its parent, which starts all later submissions, and slows them by leases
 import ctypes, fcntl, os
 def attempt():
     done = 0
@@ -489,7 +489,7 @@ def attempt():
 
 # === damage_protocol_colliding_keys
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: answers with a dict of 200,000 numbers that all have the same hash, which takes hours to read
+# ATTACK: returns a dict of 200,000 numbers that all have the same hash, which takes hours to read
 import gc, json, struct
 worker = next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
 def entropy(probs):
@@ -501,7 +501,7 @@ def entropy(probs):
 
 # === damage_protocol_drip
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: announces a large answer and sends it a byte at a time, so that something always comes
+# ATTACK: announces a large answer and sends it byte by byte, so that data always arrives
 import os, stat, struct, time
 def is_socket(fd):
     try:
@@ -518,7 +518,7 @@ def entropy(probs):
 
 # === damage_protocol_flood
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: sends valid frames without end: callbacks that were never given, answers that nobody asked for
+# ATTACK: sends valid frames without end: calls of callbacks that were never passed, answers to requests that were never sent
 import gc
 worker = next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
 def entropy(probs):
@@ -529,7 +529,7 @@ def entropy(probs):
 
 # === damage_protocol_inflation
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: a frame in which 5,000 tensors all name the same 16 megabytes: 80 gigabytes when it is read
+# ATTACK: sends a frame in which 5,000 tensors all name the same 16 megabytes: 80 gigabytes once it is read
 import gc, json, struct
 worker = next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
 def entropy(probs):
@@ -541,7 +541,7 @@ def entropy(probs):
 
 # === damage_protocol_lengths
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: writes frames onto the pipe whose lengths are lies, or half of a frame, or no frame
+# ATTACK: writes frames with false lengths to the pipe, or half of a frame, or no frame
 import os, stat, struct
 frames = [
     struct.pack(">4sIQ", b"FPT1", 2**32 - 1, 2**63), struct.pack(">4sIQ", b"FPT1", 10, 0) + b"{", b"GET / HTTP/1.1\r\n\r\n", b"FPT1",
@@ -560,7 +560,7 @@ def is_socket(fd):
 
 # === damage_protocol_many_values
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: writes frames onto the pipe that hold three million empty lists, and a tensor without values whose shape is twenty million by zero
+# ATTACK: writes frames to the pipe that hold three million empty lists, and a tensor without values whose shape is twenty million by zero
 import gc, struct
 worker = next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
 def entropy(probs):
@@ -573,7 +573,7 @@ def entropy(probs):
 
 # === damage_ranks_flood
 # honest: 10 of 10 less test_flood_of_large_messages, test_flood_of_small_messages: softmax, log_softmax, entropy
-# ATTACK: a rank sends without end what nobody receives: large messages and empty ones, and takes no refusal
+# ATTACK: makes a rank send messages without end that no rank receives, large ones and empty ones, and ignore refusals
 import torch
 
 def flood(x, comm):
@@ -599,7 +599,7 @@ def test_flood_of_small_messages(student):
 
 # === damage_ranks_kept_communicator
 # honest: 10 of 10 less test_kept_communicator: softmax, log_softmax, entropy
-# ATTACK: a rank keeps its communicator and waits, in a later call, for a message of an earlier one, whose turn never comes
+# ATTACK: makes a rank store its communicator and wait, in a later call, for a message of an earlier call, which never arrives
 kept = []
 
 class Object:
@@ -625,7 +625,7 @@ def test_kept_communicator(student):
 
 # === damage_ranks_that_end
 # honest: 10 of 10 less test_rank_that_exits, test_ranks_that_wait, test_messages_of_nonsense: softmax, log_softmax, entropy
-# ATTACK: a rank ends its process while others wait for it; all wait for each other; and one sends what is no message
+# ATTACK: makes one rank end its process while others wait for it, all ranks wait for each other, and one rank send objects that are not messages
 import os
 
 def exits(x, comm):
@@ -673,7 +673,7 @@ def test_messages_of_nonsense(student):
 
 # === damage_regular_expression
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: an endless computation inside C code, which no exception interrupts
+# ATTACK: starts an endless computation inside C code, which no exception interrupts
 import re
 def entropy(probs):
     return re.match(r"(a+)+$", "a" * 64 + "b")
@@ -689,7 +689,7 @@ def entropy(probs):
 
 # === damage_signal_by_descriptor
 # honest: 4 of 10: softmax
-# ATTACK: makes the pipe to the grader send a signal to its parent, to its group and to everybody whenever something comes
+# ATTACK: makes the pipe to the grader send a signal to its parent, to its group and to every process whenever data arrives
 import fcntl, os, struct
 def attempt():
     done = 0
@@ -707,7 +707,7 @@ def attempt():
 
 # === damage_sleep_in_call
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: a function that sleeps for an hour, which costs no processor time
+# ATTACK: sleeps for an hour in a call, which costs no processor time
 import time
 def entropy(probs):
     time.sleep(3600)
@@ -715,7 +715,7 @@ def entropy(probs):
 
 # === damage_small_dtypes
 # honest: 4 of 10: softmax
-# ATTACK: answers with tensors that hardly any operation is written for, float8 and unsigned ones, full of nan and of the largest numbers
+# ATTACK: returns tensors of dtypes that hardly any operation supports, float8 and unsigned ones, full of nan and of the largest numbers
 import itertools
 import torch
 
@@ -731,7 +731,7 @@ def entropy(x):
 
 # === damage_stopped
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: stops itself, so that it neither runs nor ends
+# ATTACK: stops its own process, which then neither runs nor ends
 import os, signal
 def entropy(probs):
     os.kill(os.getpid(), signal.SIGSTOP)
@@ -739,7 +739,7 @@ def entropy(probs):
 
 # === damage_system_exit
 # honest: 7 of 10: softmax, log_softmax
-# ATTACK: SystemExit, KeyboardInterrupt and GeneratorExit in place of a result
+# ATTACK: raises SystemExit, KeyboardInterrupt and GeneratorExit in place of a result
 kinds = [SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration]
 def entropy(probs):
     kinds.append(kinds.pop(0))
@@ -748,7 +748,7 @@ def entropy(probs):
 
 # === damage_thread_bomb
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: as many threads as it gets, with small stacks
+# ATTACK: starts as many threads as it can, with small stacks
 import threading, time
 threading.stack_size(64 * 1024)
 try:

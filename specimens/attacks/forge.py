@@ -1,6 +1,6 @@
 # === forge_always_equal
 # honest: 4 of 10: softmax
-# ATTACK: returns objects that are equal to everything, larger and smaller than everything, and true
+# ATTACK: returns objects that are true, and equal to, larger than and smaller than everything
 class Always:
     shape = property(lambda self: self)
     dtype = property(lambda self: self)
@@ -24,7 +24,7 @@ log_softmax = entropy = lambda x: Always()
 
 # === forge_another_day
 # honest: 0 of 10: the notebook says that it is another day's, and is handed back
-# ATTACK: hands in this day's notebook under the name of a day with more points
+# ATTACK: labels this day's notebook as that of a day with more points
 # %% notebook
 notebook["metadata"]["course"]["slug"] = "day05_samplers"
 
@@ -44,7 +44,7 @@ def check(*names, **options):
 
 # === forge_clock_of_the_loop
 # honest: 10 of 10 less test_clock_of_no_number, test_clock_that_runs_back: softmax, log_softmax, entropy
-# ATTACK: replaces the event loop's clock: by one that is below every limit and no number, and by one that runs backwards
+# ATTACK: replaces the event loop's clock, once by one that stays at minus infinity, below every limit, and once by one that runs backwards
 import asyncio
 
 async def no_number():
@@ -75,7 +75,7 @@ def test_clock_that_runs_back(student):
 
 # === forge_deleted_cells
 # honest: 4 of 10: softmax
-# ATTACK: deletes the checks and the exercises that are not solved
+# ATTACK: deletes the checks and the unsolved exercises
 # %% notebook
 notebook["cells"] = [
     cell for cell in notebook["cells"]
@@ -152,7 +152,7 @@ log_softmax = entropy
 
 # === forge_frames_through_worker
 # honest: 4 of 10: softmax
-# ATTACK: finds the worker object in memory and has it answer that everything is in order, without a result and with every kind of lie
+# ATTACK: finds the worker object in memory and makes it report success, without a result and with every kind of false reply
 import gc
 def worker():
     return next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
@@ -177,7 +177,7 @@ log_softmax = entropy
 
 # === forge_late_list
 # honest: 10 of 10 less test_late_items, test_late_number: softmax, log_softmax, entropy
-# ATTACK: returns a list, a dict and a number of classes of its own, which draw and compute only when they are sent
+# ATTACK: returns a list, a dict and a number of its own classes, which draw and compute only when they are sent
 import torch
 
 class Items(list):
@@ -214,7 +214,7 @@ def test_late_number(student):
 
 # === forge_late_tensor
 # honest: 10 of 10 less test_late_product, test_late_draw: softmax, log_softmax, entropy
-# ATTACK: returns a tensor whose class does the work only when it is sent, behind the counter and behind the look at the random state
+# ATTACK: returns a tensor whose class does the work only when it is sent, after the count and after the check of the random state
 import torch
 
 class Late(torch.Tensor):
@@ -257,7 +257,7 @@ def test_late_draw(student):
 
 # === forge_memory_that_grows
 # honest: 10 of 10 less test_memory_that_grows: softmax, log_softmax, entropy
-# ATTACK: makes storages of a few bytes and lets them grow to megabytes behind the counter's back
+# ATTACK: allocates storages of a few bytes and lets them grow to megabytes without the counter noticing
 import torch
 
 def total(n):
@@ -279,7 +279,7 @@ def test_memory_that_grows(student):
 
 # === forge_metadata_nonsense
 # honest: 4 of 10: softmax
-# ATTACK: replaces metadata by numbers, lists and null, and the format's version by text
+# ATTACK: replaces metadata by numbers, lists and null, and the format version by text
 # %% notebook
 for cell, junk in zip(notebook["cells"], itertools.cycle([None, 3, [], {"nbgrader": [], "course": "full marks"}])):
     if cell["metadata"]["course"].get("exercise") != "softmax":
@@ -289,7 +289,7 @@ notebook["nbformat"], notebook["metadata"] = "4", {"kernelspec": {"name": "../..
 
 # === forge_nan_and_wrong_shapes
 # honest: 4 of 10: softmax
-# ATTACK: returns nan, empty tensors and tensors that broadcast, in the hope that a comparison of nothing is true
+# ATTACK: returns nan, empty tensors and tensors that broadcast, in the hope that an empty comparison is true
 import torch
 log_softmax = lambda x: torch.full(x.shape, float("nan")) if x.dim() > 1 else torch.empty((0, *x.shape))
 entropy = lambda x: torch.empty(0) if x.dim() > 1 else torch.full((), float("nan"))
@@ -297,7 +297,7 @@ entropy = lambda x: torch.empty(0) if x.dim() > 1 else torch.full((), float("nan
 
 # === forge_no_result
 # honest: 4 of 10: softmax
-# ATTACK: answers with replies that have no result, so that the fault would look like the grader's and not like a wrong answer
+# ATTACK: sends replies without a result, so that the fault looks like the grader's and not like a wrong answer
 import gc
 worker = next(w for w in gc.get_objects() if type(w).__name__ == "Worker" and hasattr(w, "connection"))
 encode = worker.encode
@@ -328,7 +328,7 @@ entropy = lambda x: Number(-1)
 
 # === forge_numpy_and_builtins
 # honest: 4 of 10: softmax
-# ATTACK: replaces builtins and numpy, so that any check would pass
+# ATTACK: replaces builtins and numpy so that any check would pass
 import builtins, math, numpy
 numpy.allclose = numpy.array_equal = numpy.isclose = lambda *a, **k: True
 math.isclose = lambda *a, **k: True
@@ -339,7 +339,7 @@ log_softmax = entropy = lambda x: x * 0
 
 # === forge_one_object_for_all
 # honest: 10 of 10 less test_one_object_for_all: softmax, log_softmax, entropy
-# ATTACK: replaces id and the comparisons of its objects, so that two of them pass for one
+# ATTACK: replaces id and the comparisons of its objects, so that two of them look like one
 import builtins
 
 class Block:
@@ -373,7 +373,7 @@ for cell in notebook["cells"]:
 
 # === forge_points
 # honest: 4 of 10: softmax
-# ATTACK: raises what its cells are worth, and lowers what is not solved to nothing
+# ATTACK: raises the points of its solved cells, and lowers those of unsolved cells to 0
 # %% notebook
 for cell in notebook["cells"]:
     if "nbgrader" in cell["metadata"]:
@@ -385,7 +385,7 @@ notebook["metadata"]["course"]["points"] = 10
 
 # === forge_printed_scores
 # honest: 4 of 10: softmax
-# ATTACK: prints what a grader might print, on every stream that it finds
+# ATTACK: prints output like a grader's on every stream that it finds
 import os, sys
 for text in ("log_softmax: 12 of 12 checks pass, 3 of 3 points", '{"seq": 1, "ok": null}', "10.0", "::score::10/10"):
     print(text)
@@ -398,7 +398,7 @@ for text in ("log_softmax: 12 of 12 checks pass, 3 of 3 points", '{"seq": 1, "ok
 
 # === forge_ranks_bytes
 # honest: 10 of 10 less test_messages_that_are_not_counted, test_bytes_that_are_not_counted: softmax, log_softmax, entropy
-# ATTACK: a rank sends, and its messages are not to be counted: it patches the kit's switch and counter, and sends a view as if it were small
+# ATTACK: makes a rank send messages without having them counted: it patches the kit's switch and counter, and sends a view that looks small
 import torch
 
 from course.kit import ranks as kit
@@ -446,7 +446,7 @@ def test_bytes_that_are_not_counted(student):
 
 # === forge_ranks_file_locks
 # honest: 10 of 10 less test_locks_of_a_range, test_locks_of_files: softmax, log_softmax, entropy
-# ATTACK: one rank tells another a number without a message: by where it locks a file that both may read, and by which files it locks
+# ATTACK: passes a number from one rank to another without a message: by the place of a lock in a file that both may read, and by the choice of locked files
 import fcntl, glob, os, struct
 
 LOCK, kept = "hhqqi4x", []
@@ -496,7 +496,7 @@ def test_locks_of_files(student, rng):
 
 # === forge_ranks_marks_of_a_process
 # honest: 10 of 10 less test_marks_of_threads, test_marks_in_files: softmax, log_softmax, entropy
-# ATTACK: one rank tells another a number without a message: by the processors its threads are bound to, and by files, pipes and sockets
+# ATTACK: passes a number from one rank to another without a message: by the processors its threads are bound to, and by files, pipes and sockets
 import os, socket, threading
 
 stop = threading.Event()
@@ -569,7 +569,7 @@ def test_marks_in_files(student, rng):
 
 # === forge_ranks_shared_globals
 # honest: 10 of 10 less test_number_in_a_global, test_number_in_the_kit: softmax, log_softmax, entropy
-# ATTACK: one rank tells another a number without a message: through a global variable, and through the modules that both have imported
+# ATTACK: passes a number from one rank to another without a message: through a global variable, and through modules that both have imported
 import builtins, os, sys
 
 import torch
@@ -635,7 +635,7 @@ for cell in notebook["cells"]:
 
 # === forge_setup_cell
 # honest: 10 of 10: softmax, log_softmax, entropy
-# ATTACK: rewrites the setup cell, so that functions of earlier days, torch and check are its own. Ours runs instead: nothing is gained or lost.
+# ATTACK: rewrites the setup cell to replace functions of earlier days, torch and check by its own. The course's setup cell runs instead: nothing is gained or lost.
 # %% notebook
 for cell in notebook["cells"]:
     if cell["metadata"]["course"]["role"] == "setup":
@@ -644,7 +644,7 @@ for cell in notebook["cells"]:
 
 # === forge_steps_of_a_story
 # honest: 10 of 10 less test_steps_of_a_story, test_steps_behind_an_error: softmax, log_softmax, entropy
-# ATTACK: in a story, raises what says that it was not played, and has the worker forget that a step raised
+# ATTACK: in a batch of calls, raises an exception that claims the call was skipped, and makes the worker forget that a call raised
 import gc
 
 class NotPlayed(Exception):
@@ -686,7 +686,7 @@ def test_steps_behind_an_error(student):
 
 # === forge_tensor_subclass
 # honest: 4 of 10: softmax
-# ATTACK: returns a Tensor subclass whose comparisons and differences are all in its favour
+# ATTACK: returns a Tensor subclass whose comparisons and differences always favour it
 import torch
 class Agreeable(torch.Tensor):
     @classmethod
@@ -700,7 +700,7 @@ entropy = lambda x: torch.full(x.shape[:-1], -1.0, dtype=x.dtype).as_subclass(Ag
 
 # === forge_torch
 # honest: 4 of 10: softmax
-# ATTACK: replaces torch's comparisons, so that whatever is compared is close
+# ATTACK: replaces torch's comparisons so that any two tensors are close
 import torch
 yes = lambda *a, **k: True
 torch.equal = torch.allclose = yes
@@ -714,7 +714,7 @@ log_softmax = entropy = lambda x: x * 0
 
 # === forge_unchanged_arguments
 # honest: 10 of 10 less test_entropy_leaves_input, test_entropy_input_random: softmax, log_softmax, entropy
-# ATTACK: changes its argument in place and replaces whatever in the worker might compare, so that nobody would see it
+# ATTACK: changes its argument in place and replaces every comparison in the worker that might notice the change
 # %% last
 import torch
 import autograder.sandbox.process.worker as worker
@@ -758,7 +758,7 @@ def test_work_in_a_thread(student, rng):
 
 # === forge_work_while_sending
 # honest: 10 of 10 less test_work_while_sending: softmax, log_softmax, entropy
-# ATTACK: replaces what the worker takes a tensor apart with, so that the work is done after the call, when the result is made into bytes
+# ATTACK: replaces the method with which the worker serializes a tensor, so that the work happens after the call, when the result is converted to bytes
 import torch
 
 work = {}

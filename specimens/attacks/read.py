@@ -8,14 +8,14 @@ def attempt():
 
 # === read_exchange
 # honest: 4 of 10: softmax
-# ATTACK: looks for other students' work in nbgrader's exchange and in the other places of the system where a class may lie
+# ATTACK: looks for other students' work in nbgrader's exchange and in other folders where a class may be stored
 import glob, os
 def attempt():
     found = []
     for place in ("/usr/local/share", "/usr/share/nbgrader", "/usr/share/doc", "/srv", "/opt", "/var/lib", "/home", "/root", "/mnt"):
         for pattern in (f"{place}/*", f"{place}/nbgrader/exchange/*/inbound/*"):
             found += glob.glob(pattern)
-    # The way to Python's own files shows: folders with nothing else in them.
+    # Folders on the path to Python's own files are visible; they contain nothing else.
     return [path for path in found if os.path.isfile(path) or not all(os.path.isdir(p) for p in glob.glob(path + "/*"))]
 
 
@@ -38,7 +38,7 @@ def attempt():
 
 # === read_garbage_collector
 # honest: 4 of 10: softmax
-# ATTACK: searches all objects of the process for functions and texts of the answers
+# ATTACK: searches all objects of the process for functions and source texts of the answers
 def attempt():
     import gc, types
     for thing in gc.get_objects():
@@ -53,7 +53,7 @@ def attempt():
 
 # === read_gradebook
 # honest: 4 of 10: softmax
-# ATTACK: opens the gradebook, to read it or to write into it
+# ATTACK: opens the gradebook to read it or to write to it
 def attempt():
     import sqlite3
     for mode in ("ro", "rw"):
@@ -90,7 +90,7 @@ def attempt():
 
 # === read_ipython_history
 # honest: 4 of 10: softmax
-# ATTACK: looks for answers in what IPython has run, in its history and in its outputs
+# ATTACK: looks for answers in the code that IPython has run, in its history and in its outputs
 def attempt():
     shell = get_ipython()
     texts = [str(text) for text in shell.user_ns.get("In", [])]
@@ -114,7 +114,7 @@ def attempt():
 
 # === read_open_files
 # honest: 4 of 10: softmax
-# ATTACK: reads every file descriptor that it was born with, but for the pipe to the grader
+# ATTACK: reads every file descriptor that it inherited, except the pipe to the grader
 def attempt():
     import os, stat
     for fd in range(256):
@@ -191,7 +191,7 @@ def attempt():
 
 # === read_solution_import
 # honest: 4 of 10: softmax
-# ATTACK: imports the day's solutions, also behind the back of the import hooks
+# ATTACK: imports the day's solutions, also without the import hooks
 def attempt():
     import importlib, importlib.util, sys
     sys.path.insert(0, "__COURSE__")
