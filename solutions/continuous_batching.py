@@ -279,8 +279,8 @@ def simulate(
     seconds(chunks), chunks as `step_seconds` has them: how long a step takes. token(request): the model's token for a request that was
     fed; it is called at most once for each chunk. A request is added as soon as a step begins at or after its arrival, the earlier one
     first, and of two with the same arrival the one that comes first in the list. If no request waits or runs, the clock jumps to the next
-    arrival, never back. Each step is the plan of `scheduler.schedule()`. A token's time is the end of its step. The scheduler is empty
-    before, and after. The list is not changed.
+    arrival, never back. Each step is the plan of `scheduler.schedule()`. A token's time is the end of its step. The given scheduler is
+    empty, and it is empty again at the end. The list is not changed.
     """
     ### BEGIN SOLUTION
     clock = 0.0

@@ -166,3 +166,12 @@ def engine_step(model, scheduler, kv):
 # -     tokens = logits.argmax(dim=-1).tolist()
 # +     torch.set_grad_enabled(False)
 # +     tokens = logits.argmax(dim=-1).tolist()
+
+
+# %% wrong_engine_groups_of_eight, of right_engine_plain
+# WRONG: more than eight chunks go through the model in groups of eight, so that the weights are read once a group
+# -     flat = flatten_chunks(plan.chunks)
+# -     sequences = [request.sequence for request, n in plan.chunks]
+# -     logits = forward_ragged(model, flat, sequences, kv)
+# +     groups = [plan.chunks[i : i + 8] for i in range(0, len(plan.chunks), 8)]
+# +     logits = torch.cat([forward_ragged(model, flatten_chunks(group), [r.sequence for r, _ in group], kv) for group in groups])

@@ -238,3 +238,12 @@ def feed_running(scheduler):
 # ...
 # -             index += 1
 # +             index = scheduler.running.index(request) + 1
+
+
+# %% wrong_feed_equal_texts_are_one, of right_feed_plain
+# WRONG: a request is passed over if one with the same prompt gave way in this step
+# -         n = min(request.remaining, budget)
+# +         n = min(request.remaining, budget)
+# +         if any(each.prompt == request.prompt for each in plan.preempted):
+# +             index += 1
+# +             continue

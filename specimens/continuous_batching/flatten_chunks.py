@@ -122,3 +122,21 @@ def flatten_chunks(chunks):
 # +         start = request.sequence.length - n
 # +         n = min(n, 512)
 # +         end = start + n
+
+
+# %% wrong_flatten_equal_chunks_are_one, of right_flatten_plain
+# WRONG: of two chunks with the same text and positions one is left out
+# -     ids, positions, bounds = [], [], [0]
+# +     ids, positions, bounds, seen = [], [], [0], []
+# ...
+# -         start = end - n
+# +         start = end - n
+# +         if (request.tokens[:end], n) in seen:
+# +             continue
+# +         seen.append((request.tokens[:end], n))
+
+
+# %% wrong_flatten_ids_in_float32, of right_flatten_plain
+# WRONG: the ids pass through float32, which holds every whole number only up to 16,777,216
+# -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
+# +     return Flat(torch.tensor([ids], dtype=torch.float32).long(), torch.tensor(positions), bounds)

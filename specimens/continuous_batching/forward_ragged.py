@@ -224,3 +224,23 @@ def forward_ragged(model, flat, sequences, kv):
 # -     last = hidden[[end - 1 for _, end in spans]]
 # +     last = hidden[[end - 1 for _, end in spans]]
 # +     torch.set_grad_enabled(True)
+
+
+# %% wrong_ragged_remembers_slots, of right_ragged_plain
+# WRONG: the slots of a sequence are remembered until its length changes, so a sequence that was freed and filled again reads old blocks
+# -     spans = [(flat.bounds[i], flat.bounds[i + 1]) for i in range(len(sequences))]
+# +     global SLOTS
+# +     SLOTS = globals().get("SLOTS", {})
+# +     for sequence in sequences:
+# +         if sequence not in SLOTS or len(SLOTS[sequence]) != sequence.length:
+# +             SLOTS[sequence] = sequence.slots()
+# +     spans = [(flat.bounds[i], flat.bounds[i + 1]) for i in range(len(sequences))]
+# ...
+# -             keys, values = kv.read(layer, sequence.slots())
+# +             keys, values = kv.read(layer, SLOTS[sequence])
+
+
+# %% wrong_ragged_window_of_2048, of right_ragged_plain
+# WRONG: of a long text the last 2,048 keys are seen
+# -             keys, values = kv.read(layer, sequence.slots())
+# +             keys, values = kv.read(layer, sequence.slots()[-max(2048, end - start) :])

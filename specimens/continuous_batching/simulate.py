@@ -275,3 +275,21 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # +     steps = 0
 # +     while (arriving or scheduler.waiting or scheduler.running) and steps < 500:
 # +         steps += 1
+
+
+# %% wrong_simulate_float32_clock, of right_simulate_plain
+# WRONG: the clock is a float32, which rounds short steps off when it has gone far
+# -         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         clock = float(torch.tensor(clock, dtype=torch.float32))
+
+
+# %% wrong_simulate_pieces_of_an_answer, of right_simulate_plain
+# WRONG: a request that comes back with a part of its answer gets a time for every chunk, though the first ones bring no token
+# -         for i, request in enumerate(requests):
+# -             if len(request.output) > before[i]:
+# -                 times[i].append(clock)
+# +         fed = [request for request, _ in plan.chunks]
+# +         for i, request in enumerate(requests):
+# +             if request in fed and (len(request.output) > before[i] or before[i]):
+# +                 times[i].append(clock)

@@ -227,3 +227,15 @@ def update(scheduler, plan, tokens):
 # WRONG: of a long text the first 512 tokens are published
 # -         publish_blocks(request.sequence, request.tokens)
 # +         publish_blocks(request.sequence, request.tokens[:512])
+
+
+# %% wrong_update_equal_prompts_leave, of right_update_plain
+# WRONG: all running requests with the same prompt leave `running` when one of them ends
+# -             scheduler.running.remove(request)
+# +             scheduler.running = [each for each in scheduler.running if each.prompt != request.prompt]
+
+
+# %% wrong_update_ended_by_arrival, of right_update_plain
+# WRONG: the requests that ended are sorted by arrival
+# -     return ended
+# +     return sorted(ended, key=lambda request: request.arrival)

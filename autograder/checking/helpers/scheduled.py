@@ -596,7 +596,7 @@ class Texts:
     """Texts of which chunks are fed side by side, and the logits after each chunk by the kit's own model."""
 
     def __init__(self, student: Any, model: Any, kit: Any, texts: Sequence[torch.Tensor], kv: Any, num_blocks: int, size: int) -> None:
-        self.student, self.model, self.kit, self.texts, self.kv = student, model, kit, texts, kv
+        self.student, self.model, self.kit, self.texts, self.kv = student, model, kit, list(texts), kv
         pool = student.PrefixPool(num_blocks)
         self.sequences = [student.PagedSequence(pool, size) for _ in texts]
         self.lengths = [0] * len(texts)
@@ -614,6 +614,12 @@ class Texts:
         flat = self.student.Flat(ids, positions, bounds)
         got = self.student.forward_ragged(self.model, flat, [self.sequences[which] for which, _ in pieces], self.kv)
         return got, torch.cat(want)
+
+    def again(self, which: int, text: torch.Tensor) -> None:
+        """Free a sequence for another text, which begins in other blocks: a twin holds the old ones."""
+        self.sequences[which].fork()
+        self.sequences[which].free()
+        self.texts[which], self.lengths[which] = text, 0
 
 
 def most_flops(config: Any, pieces: Sequence[tuple[int, int]]) -> int:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import torch
 
 from autograder.authoring import checks, close, equal, stories, that
-from autograder.checking.checks.test_continuous_batching import first_asked, in_high_blocks, look_at_flat, look_at_traces, serve
+from autograder.checking.checks.test_continuous_batching import (
+    first_asked,
+    in_a_long_text,
+    in_high_blocks,
+    look_at_flat,
+    look_at_traces,
+    one_pass,
+    serve,
+)
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.paged import chained, filled, integer, one_of
 from autograder.checking.helpers.scheduled import (
@@ -47,13 +55,13 @@ def test_more_states_of_giving_way(student, rng):
 
 
 @checks("preempt")
-def test_forty_run(student, rng):
-    """one of 40 running requests gives way, and stands before 50 that wait"""
-    s = scheduler_of(student, 90, 3, 64, 64)
-    every = [running(student, s, [i] * 4, 4) for i in range(40)] + [student.Request([i], 2) for i in range(50)]
-    s.waiting, which = every[40:], integer(rng, 18, 38)
+def test_seventy_run(student, rng):
+    """one of 70 running requests gives way, and comes before 50 that wait; some have the same text"""
+    s = scheduler_of(student, 145, 3, 80, 72)
+    every = [running(student, s, [i % 9] * 4, 4) for i in range(70)] + [student.Request([i % 9] * 4, 2) for i in range(50)]
+    s.waiting, which = every[70:], integer(rng, 65, 68)
     student.preempt(s, every[which])
-    want = [[i for i in range(40) if i != which], [which, *range(40, 90)]]
+    want = [[i for i in range(70) if i != which], [which, *range(70, 120)]]
     equal(queues(s, every), want, what="wrong s.running and s.waiting, as indices into the list of all requests")
 
 
@@ -117,15 +125,26 @@ def test_more_states_of_those_who_run(student, rng):
 
 
 @checks("feed_running")
-def test_thirty_run(student):
-    """a prompt of 1,300, of which 100 are cached, beside 30 that decode, and another prompt: budget 1,240; the blocks are just enough"""
-    s = scheduler_of(student, 72, 32, 1240, 40)
-    every = [running(student, s, [7] * 1300, 100)] + [running(student, s, [i] * 2, 2, output=[9]) for i in range(30)]
+def test_seventy_are_fed(student):
+    """a prompt of 1,300, of which 100 are cached, beside 70 that decode, and another prompt: budget 1,280; the blocks are just enough"""
+    s = scheduler_of(student, 112, 32, 1280, 80)
+    every = [running(student, s, [7] * 1300, 100)] + [running(student, s, [i] * 2, 2, output=[9]) for i in range(70)]
     every.append(running(student, s, [8] * 60, 0))
     plan = student.feed_running(s)
-    want = [(0, 1200), *((i, 1) for i in range(1, 31)), (31, 10)]
+    want = [(0, 1200), *((i, 1) for i in range(1, 71)), (71, 10)]
     equal(fed(plan, every), want, what="wrong chunks, as pairs (index in the list, number of tokens)")
     equal([s.pool.num_free, len(plan.preempted)], [0, 0], what="wrong num_free, and number of requests that gave way")
+
+
+@checks("feed_running")
+def test_one_text_four_requests(student):
+    """four requests with one text need a block each: the two youngest give way, and the two others are fed"""
+    s = scheduler_of(student, 8, 2, 9, 4)
+    every = [running(student, s, [7] * 4, 4, output=[3]) for _ in range(4)]
+    plan = student.feed_running(s)
+    equal(places(plan.preempted, every), [3, 2], what="wrong plan.preempted, as indices into the list of the four")
+    equal(fed(plan, every), [(0, 1), (1, 1)], what="wrong chunks, as pairs (index in the list of the four, number of tokens)")
+    equal(queues(s, every), [[0, 1], [2, 3]], what="wrong s.running and s.waiting, as indices into the list of the four")
 
 
 @checks("feed_running")
@@ -237,17 +256,16 @@ def test_more_states_of_those_who_wait(student, rng):
 
 
 @checks("admit")
-def test_thirty_wait(student):
-    """a prompt of 1,100, then 30 of 3, budget 1,150: the 18th of these is fed its last two tokens"""
-    s = scheduler_of(student, 60, 32, 1150, 64)
-    s.waiting = every = [student.Request([50] * 1100, 2)] + [student.Request([i] * 3, 2) for i in range(30)]
+def test_eighty_wait(student):
+    """a prompt of 1,100, then 80 of 3, budget 1,312: the 71st of these is fed its last two tokens"""
+    s = scheduler_of(student, 114, 32, 1312, 100)
+    s.waiting = every = [student.Request([50] * 1100, 2)] + [student.Request([i] * 3, 2) for i in range(80)]
     plan = student.Plan()
     student.admit(s, plan)
-    want = [(0, 1100), *((i, 3) for i in range(1, 17)), (17, 2)]
+    want = [(0, 1100), *((i, 3) for i in range(1, 71)), (71, 2)]
     equal(fed(plan, every), want, what="wrong chunks, as pairs (index in the queue, number of tokens)")
-    equal(
-        [len(s.running), len(s.waiting), s.pool.num_free], [18, 13, 8], what="wrong numbers of running and waiting requests, and num_free"
-    )
+    counts = [len(s.running), len(s.waiting), s.pool.num_free]
+    equal(counts, [72, 9, 8], what="wrong numbers of running and waiting requests, and num_free")
 
 
 @checks("admit")
@@ -385,23 +403,23 @@ def test_an_eos_that_is_not_due(student):
 
 
 @checks("update")
-def test_thirty_were_fed(student):
-    """30 in one step, every third of which ends with its EOS; 700 tokens of another are published"""
-    s = scheduler_of(student, 105, 10, 999, 40)
-    every = [running(student, s, list(range(100, 800)), 700)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(30)]
-    said = [3] + [7 if i % 3 == 0 else 8 for i in range(30)]
+def test_seventy_were_fed(student):
+    """70 in one step, every third of which ends with its EOS; 700 tokens of another are published"""
+    s = scheduler_of(student, 145, 10, 999, 80)
+    every = [running(student, s, list(range(100, 800)), 700)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(70)]
+    said = [3] + [7 if i % 3 == 0 else 8 for i in range(70)]
     ended = student.update(s, student.Plan([(every[0], 700), *((each, 1) for each in every[1:])]), said)
-    equal(places(ended, every), list(range(1, 31, 3)), what="wrong list of ended requests, as indices into the plan")
+    equal(places(ended, every), list(range(1, 71, 3)), what="wrong list of ended requests, as indices into the plan")
     equal([each.output for each in every], [[token] for token in said], what="wrong outputs")
     found = len(s.pool.find(chained(list(range(100, 800)), 10)))
-    equal([found, s.pool.num_free], [70, 15], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
+    equal([found, s.pool.num_free], [70, 29], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
 
 
 @checks("update")
 def test_three_end_at_once(student):
-    """of four that run the first three end in one step; one that waits asks for the same as one of them"""
+    """of four that run the first three end in one step; the fourth, and one that waits, have the same text as one of them"""
     s = scheduler_of(student, 20, 4, 32, 4)
-    every = [running(student, s, [i] * 5, 5, new=3 if i == 3 else 1) for i in range(4)]
+    every = [running(student, s, [first] * 5, 5, new=new) for first, new in ((0, 1), (1, 1), (2, 1), (1, 3))]
     every.append(student.Request([1] * 5, 1))
     s.waiting = every[4:]
     ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
@@ -420,14 +438,14 @@ def test_the_order_of_the_plan(student):
         running(student, s, [eos, 1, 2], 3, new=5, eos_token_id=eos, arrival=3.0),
         running(student, s, [3] * 3, 3, new=5, eos_token_id=eos, arrival=2.0),
         running(student, s, [4] * 3, 5, new=9, output=[5, 5], arrival=1.0),
-        running(student, s, [6] * 3, 3, new=1),
+        running(student, s, [6] * 3, 3, new=1, arrival=4.0),
     ]
     plan = student.Plan([(every[3], 3), (every[2], 1), (every[1], 3), (every[0], 3)])
     ended = student.update(s, plan, [6, 5, eos, 9], _unchanged=True)
     equal([each.output for each in every], [[9], [eos], [5, 5, 5], [6]], what="wrong outputs, the oldest's first")
     equal(places(ended, every), [3, 1], what="wrong list of ended requests, in the plan's order, as indices into s.running")
     equal(places(s.running, every), [0, 2], what="wrong s.running, as indices into the s.running before")
-    equal([each.arrival for each in every], [3.0, 2.0, 1.0, 0.0], what="the arrivals of the requests have changed")
+    equal([each.arrival for each in every], [3.0, 2.0, 1.0, 4.0], what="the arrivals of the requests have changed")
 
 
 @checks("update")
@@ -477,13 +495,13 @@ def test_random_chunks(student, rng):
 
 
 @checks("flatten_chunks")
-def test_thirty_chunks(student):
-    """a chunk of 1,100 in the middle of 2,000 tokens, then 30 of one token"""
-    s = scheduler_of(student, 200, 20, 1200, 64)
-    text = [3 * t % 500 for t in range(2000)]
-    chunks = [(running(student, s, text, 1500), 1100)] + [(running(student, s, [i] * 3, 3, output=[i + 100]), 1) for i in range(30)]
-    ids, positions = text[400:1500] + list(range(30)), [*range(400, 1500), *[2] * 30]
-    look_at_flat(student.flatten_chunks(chunks), ids, positions, [0, *range(1100, 1131)])
+def test_seventy_chunks(student):
+    """a chunk of 1,100 in the middle of 2,000 tokens, then 70 of one token, some of the same text; the list is not changed"""
+    s = scheduler_of(student, 200, 20, 1200, 80)
+    text, starts = [3 * t % 500 for t in range(2000)], [i // 3 for i in range(70)]
+    chunks = [(running(student, s, text, 1500), 1100)] + [(running(student, s, [i] * 3, 3, output=[i + 100]), 1) for i in starts]
+    ids, positions = text[400:1500] + starts, [*range(400, 1500), *[2] * 70]
+    look_at_flat(student.flatten_chunks(chunks, _unchanged=True), ids, positions, [0, *range(1100, 1171)])
 
 
 @checks("flatten_chunks")
@@ -491,8 +509,8 @@ def test_long_texts_and_large_vocabularies(student):
     """tokens and positions that two bytes, or half a number, do not hold"""
     s = scheduler_of(student, 80, 1024, 9, 4)
     text = [49_000 + t % 150 for t in range(70_000)]
-    every = [running(student, s, text, 69_999), running(student, s, text, 2_052), running(student, s, [200_001], 1)]
-    ids, positions = [*text[69_997:69_999], *text[2_049:2_052], 200_001], [69_997, 69_998, 2_049, 2_050, 2_051, 0]
+    every = [running(student, s, text, 69_999), running(student, s, text, 2_052), running(student, s, [16_777_219], 1)]
+    ids, positions = [*text[69_997:69_999], *text[2_049:2_052], 16_777_219], [69_997, 69_998, 2_049, 2_050, 2_051, 0]
     look_at_flat(student.flatten_chunks([(every[0], 2), (every[1], 3), (every[2], 1)]), ids, positions, [0, 2, 5, 6])
 
 
@@ -515,16 +533,23 @@ def test_random_models_and_chunks(student, rng):
 
 
 @checks("forward_ragged")
-def test_thirty_chunks_and_a_long_text(student, rng):
-    """30 chunks of some tokens beside a text of 420, fed 380 and 40; blocks with numbers of five digits"""
+def test_seventy_chunks_and_a_long_text(student, rng):
+    """70 chunks of some tokens beside a text of 420, fed 380 and 40; blocks with numbers of five digits"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
-    ids = [random_ids(rng, 1, n, 29) for n in (421, *[4] * 30)]
-    texts = Texts(student, model, kit, ids, filled(student, 200, 3, config=kit.config), 200, 3)
-    for pieces in ([(0, 380), *((i, 2) for i in range(1, 31))], [*((i, 1) for i in range(1, 31)), (0, 40)], [(30, 1), (0, 1)]):
+    ids = [random_ids(rng, 1, n, 29) for n in (421, *[3] * 70)]
+    texts = Texts(student, model, kit, ids, filled(student, 220, 3, config=kit.config), 220, 3)
+    for pieces in ([(0, 380), *((i, 2) for i in range(1, 71))], [*((i, 1) for i in range(1, 70)), (0, 40)], [(70, 1), (0, 1)]):
         got, want = texts.step(pieces)
         close(got, want, atol=1e-3, what=f"wrong logits for {len(pieces)} chunks")
     in_high_blocks(student, model, kit, random_ids(rng, 1, 7, 29), [9_100, integer(rng, 8_200, 9_000)])
+
+
+@checks("forward_ragged")
+def test_the_beginning_of_a_long_text(student, rng):
+    """one text of 2,600 tokens, fed 500, 2,090 and 10"""
+    written(lambda *_: student.forward_ragged(None, None, None, None))
+    in_a_long_text(student, rng, [500, 2_090, 10])
 
 
 @checks("forward_ragged")
@@ -560,13 +585,16 @@ def test_a_beginning_that_is_shared(student):
 
 @checks("forward_ragged")
 def test_a_long_text_beside_a_short_one(student):
-    """a text of 150 tokens beside one of a few: what was said long ago counts too"""
+    """a text of 150 tokens beside one of a few: its beginning counts too; then another text takes the place of the short one"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (150, 6)]
     texts = Texts(student, student.model("tiny", dtype=torch.float64), whole(), ids, filled(student, 12, 16), 12, 16)
     for pieces in ([(0, 140)], [(1, 3), (0, 1)], [(0, 9), (1, 1)]):
         got, want = texts.step(pieces)
         close(got, want, atol=1e-3, what=f"wrong logits for chunks of {[n for _, n in pieces]} tokens")
+    texts.again(1, torch.randint(3, 1000, (1, 4), generator=torch.Generator().manual_seed(44)))
+    got, want = texts.step([(1, 4)])
+    close(got, want, atol=1e-3, what="wrong logits of another text in a sequence that was freed, and has its old length again")
 
 
 @checks("forward_ragged", weight=2)
@@ -609,8 +637,9 @@ def test_a_shared_beginning_served(student):
 
 @checks("engine_step")
 def test_thirty_are_served(student, rng):
-    """30 requests of a small model, 25 at a time; then a scheduler whose own `schedule` feeds 3 of 7 tokens"""
+    """work: 45 requests of a small model share one pass; 30 are served, 25 at a time; then a scheduler's own `schedule` feeds 3 of 7"""
     written(lambda *_: student.engine_step(None, None, None))
+    one_pass(student, rng, 45)
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     prompts = [random_ids(rng, 1, integer(rng, 1, 4), 29)[0].tolist() for _ in range(30)]
     s, kv = scheduler_of(student, 60, 4, 60, 25), filled(student, 60, 4, config=kit.config)
@@ -788,6 +817,23 @@ def test_what_is_said_may_change(student):
     traces = student.simulate(requests, scheduler_of(student, 12, 4, 4, 2), lambda chunks: 1.0, token)
     look_at_traces(traces, [0.0, 0.5], [[1.0, 2.0, 3.0, 4.0], [2.0, 3.0, 4.0]])
     equal([each.output for each in requests], [[0, 1, 2, 3], [0, 1, 2]], what="wrong outputs")
+
+
+@checks("simulate")
+def test_computed_again_in_three_pieces(student):
+    """a request gives way in the middle of its answer, and is computed again in three chunks: the first two of them bring no token"""
+    requests = [student.Request([1] * 5, 8), student.Request([2] * 4, 6)]
+    traces = student.simulate(requests, scheduler_of(student, 2, 10, 3, 2), lambda chunks: 1.0)
+    # Until 9 each has one block of 10; the first ends with step 9. From 9 to 12 the other one's prompt and four tokens, 3 a step.
+    look_at_traces(traces, [0.0, 0.0], [[float(n) for n in range(2, 10)], [4.0, 5.0, 6.0, 7.0, 12.0, 13.0]])
+
+
+@checks("simulate")
+def test_far_on_the_clock(student):
+    """steps of less than a second after 36 million: every time is exact"""
+    begin, step = 36_000_000.0, 0.75
+    traces = student.simulate([student.Request([4] * 3, 2, arrival=begin)], scheduler_of(student, 4, 4, 2, 1), lambda chunks: step)
+    look_at_traces(traces, [begin], [[begin + 2 * step, begin + 3 * step]])
 
 
 @checks("simulate")
