@@ -71,19 +71,20 @@ def parse_params(body: dict[str, Any], *, chat: bool, room: int) -> SamplingPara
     """Return what a request asks for, checked.
 
     body: the client's JSON object; chat: true for /v1/chat/completions, false for /v1/completions; room: how many tokens the prompt
-    leaves in the model's context. A field that is missing or null has its default, and unknown fields are ignored. Otherwise:
+    leaves in the model's context. A field that is missing or null has its default; unknown fields, and those of the other kind of
+    request, are ignored. Otherwise:
 
     - max_tokens: a whole number, 1 to `room`; by default 16, in a chat `room`. In a chat, max_completion_tokens takes precedence.
     - temperature: a number, 0 to 2, by default 1. top_p: a number above 0, at most 1, by default 1. NaN is not allowed.
     - seed: a whole number from -2**63 to 2**63 - 1, by default None. n: 1.
-    - stop: a string, or a list of 1 to 4 strings, none of them empty, by default () -> a tuple of them as given.
+    - stop: a string, or a list of 1 to 4 strings, none of them empty (a newline is not empty), by default () -> a tuple of them as given.
     - logprobs: a whole number, 0 to 5, by default None. In a chat it is true or false, and if it is true params.logprobs is top_logprobs:
       a whole number, 0 to 20, by default 0. Another top_logprobs is refused, also if logprobs is false.
     - stream: true or false, by default false. stream_options: an object, in which include_usage is true or false, by default false.
 
     A bool is not a number, and 2.0 is not a whole one. Anything else raises RequestError with status 400 and `param`, the name of the
-    field (of max_tokens and max_completion_tokens the one that counts); if room is too small, even for the default, with the code
-    "context_length_exceeded". The body is not changed.
+    field (of max_tokens and max_completion_tokens the one that counts; stream_options for include_usage); if room is too small, even for
+    the default, with the code "context_length_exceeded". The body is not changed.
     """
     ### BEGIN SOLUTION
     def field(name: str, default: Any, kinds: Any, rule: str, holds: Callable[[Any], bool] = lambda value: True) -> Any:
@@ -321,7 +322,7 @@ def poisson_arrivals(rate: float, uniforms: Sequence[float]) -> list[float]:
     """Return the times at which independent requests arrive: one time, in seconds from now, for each uniform number.
 
     rate: requests a second on average; uniforms: drawn from [0, 1). The gap before a request is -ln(1 - u) / rate, exponentially
-    distributed; the first is counted from 0. Raises ValueError, naming it, unless rate > 0.
+    distributed; the first is counted from 0. Raises ValueError with the rate in its message unless rate > 0.
     """
     ### BEGIN SOLUTION
     if not rate > 0:
@@ -340,9 +341,10 @@ async def run_load(
     """Send requests as open-loop load, each at its own time, however many others are under way -> its trace, in the order of arrivals.
 
     arrivals[i]: seconds from now, never falling. send(i) gives the tokens of request i as they come, at least one, or raises
-    RequestError, perhaps after some tokens: the request was refused, and its place in the list is None. clock() -> seconds; await
-    sleep(seconds) waits, never less but perhaps more. A trace's arrival is the *planned* time on this clock, so that a request that was
-    sent late has waited since then; its token_times are the clock's as each token was there. Any other exception is passed on.
+    RequestError of any status, perhaps after some tokens: the request was refused, and its place in the list is None. clock() -> seconds;
+    await sleep(seconds) waits, never less but perhaps more. Every request is sent, however late. A trace's arrival is the *planned* time on
+    this clock, so that a request that was sent late has waited since then; its token_times are the clock's as each token was there. Any
+    other exception is passed on.
     """
     ### BEGIN SOLUTION
     start = clock()

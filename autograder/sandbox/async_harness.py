@@ -8,6 +8,7 @@ same events to be believed, and for that it has to do the task.
 from __future__ import annotations
 
 import asyncio
+import copy
 import dataclasses
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
@@ -62,11 +63,19 @@ async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[st
     return {"returned": result}
 
 
-async def pushes(make: Callable[..., Any], args: list[list[Any]], order: list[list[Any]], attribute: str | None) -> list[Any]:
+async def pushes(
+    make: Callable[..., Any], args: list[list[Any]], order: list[list[Any]], attribute: str | None, first: dict[str, Any] | None = None
+) -> list[Any]:
     """Make an object for each of args; then, for each (which, piece), return the result of push.
 
-    With an attribute, each entry is [result, the attribute's value after the push].
+    With an attribute, each entry is [result, the attribute's value after the push]. first: attributes of the first argument, which is
+    copied and gets these values.
     """
+    if first:
+        for each in args:
+            each[0] = copy.copy(each[0])
+            for name, value in first.items():
+                setattr(each[0], name, value)
     made = [make(*each) for each in args]
     results = []
     for which, piece in order:
@@ -210,14 +219,23 @@ async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., A
     receive, num_listening = inbox(plan["messages"])
     source = events_of(tell, plan)
     others = asyncio.all_tasks()
-    task = asyncio.ensure_future(function(receive, sending(tell, plan), source))
+    listening = 0
+
+    async def watched() -> None:
+        nonlocal listening
+        try:
+            await function(receive, sending(tell, plan), source)
+        finally:
+            listening = num_listening()  # here: a listener that was cancelled and not awaited ends in the next turn of the loop
+
+    task = asyncio.ensure_future(watched())
     if "cancelled_at" in plan:
         asyncio.get_running_loop().call_later(plan["cancelled_at"], task.cancel)
     await asyncio.wait([task])
     error = None if task.cancelled() else task.exception()
     if isinstance(error, NotImplementedError | TypeError | AttributeError | NameError):
         raise error
-    tell("returned", now(), "cancelled" if task.cancelled() else error_as_data(error) if error else None, num_listening())
+    tell("returned", now(), "cancelled" if task.cancelled() else error_as_data(error) if error else None, listening)
     left = len(asyncio.all_tasks() - others - {task})
     await asyncio.sleep(SETTLE_SECONDS)
     tell("after", now(), left)
@@ -288,8 +306,13 @@ async def load(
     plans: list[dict[str, Any]],
     start: float,
     late: float,
+    ahead: float = 0.0,
+    tick: float = 0.0,
 ) -> list[Any]:
-    """Play a run of load: request i is answered by plans[i]. `start`: the clock at the start; `late`: seconds added to every sleep."""
+    """Play a run of load: request i is answered by plans[i]. `start`: the clock at the start; `late`: seconds added to every sleep.
+
+    ahead: how far the clock is ahead of the loop's; tick: how far it moves on with each reading, as on a busy machine.
+    """
 
     async def send(i: int) -> AsyncGenerator[int, None]:
         tell("send", now(), i)
@@ -298,17 +321,22 @@ async def load(
             await asyncio.sleep(gap)
             yield number
         if plan.get("refused"):
-            raise RequestError("try again later", status=429, code="queue_full")
+            raise RequestError("try again later", status=plan.get("status", 429), code="queue_full")
         if plan.get("fault"):
             raise Fault(plan["fault"])
 
     async def sleep(seconds: float) -> None:
         await asyncio.sleep(max(0.0, seconds) + late)
 
+    def clock() -> float:
+        nonlocal ahead
+        ahead += tick
+        return loop.time() + ahead
+
     loop = asyncio.get_running_loop()
     if start:
         await asyncio.sleep(start)
-    traces = await function(send, arrivals, loop.time, sleep)
+    traces = await function(send, arrivals, clock, sleep)
     return [None if trace is None else [trace.arrival, list(trace.token_times)] for trace in traces]
 
 

@@ -449,3 +449,15 @@ class TextStream:
 # WRONG: an answer ends after 512 tokens
 # -         self.max_tokens = params.max_tokens
 # +         self.max_tokens = min(params.max_tokens, 512)
+
+
+# %% wrong_text_stream_eos_of_zero, of right_text_stream_plain
+# WRONG: an EOS that is token 0 counts as none
+# -         if token_id == self.eos:
+# +         if self.eos and token_id == self.eos:
+
+
+# %% wrong_text_stream_eos_of_none, of right_text_stream_plain
+# WRONG: token 0 ends the answer of a tokenizer without EOS
+# -         self.eos = tokenizer.eos_token_id
+# +         self.eos = tokenizer.eos_token_id or 0

@@ -599,3 +599,9 @@ def parse_params(body, *, chat, room):
 # +         if not value and not isinstance(value, bool):
 # +             return default
 #           if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+
+
+# %% wrong_parse_params_blank_stop, of right_parse_params_plain
+# WRONG: a stop string of white space alone is refused as if it were empty
+# -             if not isinstance(one, str) or one == "":
+# +             if not isinstance(one, str) or not one.strip():

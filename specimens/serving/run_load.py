@@ -344,3 +344,26 @@ async def run_load(send, arrivals, clock, sleep):
 # WRONG: a dict by number
 # -     return traces
 # +     return dict(enumerate(traces))
+
+
+# %% wrong_load_loop_time, of right_load_plain
+# WRONG: the tokens' times are the event loop's and not the given clock's
+# -                 times.append(clock())
+# +                 times.append(asyncio.get_running_loop().time())
+
+
+# %% wrong_load_only_429_is_refused, of right_load_plain
+# WRONG: only a RequestError with status 429 counts as a refusal
+# -         except RequestError:
+# +         except RequestError as error:
+# +             if error.status != 429:
+# +                 raise
+
+
+# %% wrong_load_late_not_sent, of right_load_plain
+# WRONG: a request whose planned time has passed is not sent and counts as refused
+# -         if wait > 0:
+# -             await sleep(wait)
+# +         if wait < 0:
+# +             return None
+# +         await sleep(wait)

@@ -573,3 +573,13 @@ async def send_events(receive, send, events):
 # +             count += 1
 # +             if count > 100:
 # +                 break
+
+
+# %% wrong_events_listener_not_awaited, of right_events_plain
+# WRONG: the listener is cancelled last and not awaited: it is still there when the function returns
+# -         listening.cancel()
+# -         await asyncio.gather(sending, listening, return_exceptions=True)
+# -         await events.aclose()
+# +         await asyncio.gather(sending, return_exceptions=True)
+# +         await events.aclose()
+# +         listening.cancel()

@@ -185,3 +185,15 @@ def served_goodput(traces, ttft_slo, itl_slo):
 # WRONG: a refused request breaks it
 # -         if trace is None:
 # -             continue
+
+
+# %% wrong_served_rounded_gaps, of right_served_plain
+# WRONG: gaps are rounded to milliseconds before they are compared
+# -         if trace.ttft <= ttft_slo and all(gap <= itl_slo for gap in trace.itl):
+# +         if trace.ttft <= ttft_slo and all(round(gap, 3) <= itl_slo for gap in trace.itl):
+
+
+# %% wrong_served_p99_gap, of right_served_plain
+# WRONG: the 99th percentile of the gaps decides: one long gap among hundreds is forgiven
+# -         if trace.ttft <= ttft_slo and all(gap <= itl_slo for gap in trace.itl):
+# +         if trace.ttft <= ttft_slo and (not trace.itl or sorted(trace.itl)[int(0.99 * len(trace.itl))] <= itl_slo):

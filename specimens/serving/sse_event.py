@@ -146,3 +146,11 @@ def sse_event(data):
 # WRONG: a text is cut at 65,536 characters
 # -     for line in text.split("\n"):
 # +     for line in text[:65536].split("\n"):
+
+
+# %% wrong_sse_event_normalised, of right_sse_event_plain
+# WRONG: the characters are normalised: a letter and a combining accent become one other character
+# -     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+# +     import unicodedata
+# +
+# +     text = unicodedata.normalize("NFC", data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))

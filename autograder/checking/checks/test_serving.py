@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import json
 import math
 from typing import Any
 
@@ -26,24 +28,36 @@ def asked(student, body: dict[str, Any], *, chat: bool = False, room: int = 100)
     return params
 
 
+def one_of_them(student, body: dict[str, Any], name: str, **how: Any) -> dict[str, Any]:
+    """One field of the params, with its name: a None alone would look like a function that returns nothing."""
+    return {name: asked(student, body, **how)[name]}
+
+
 def refused(student, body: dict[str, Any], param: str, *, chat: bool = False, room: int = 100, code: str | None = None) -> None:
     """Fails unless a body is refused with status 400 for this field."""
     came = student.scene("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
     that("refused" in came, f"{body} was taken{' in a chat' if chat else ''}; {param} is at fault", got=came.get("returned"))
     error = came["refused"]["body"]["error"]
     equal([came["refused"]["status"], error["param"]], [400, param], what=f"the status and param of the refusal of {body}")
-    equal(error["code"], code, what=f"the code of the refusal of {body}")
+    equal({"code": error["code"]}, {"code": code}, what=f"the code of the refusal of {body}")
     that(isinstance(error["message"], str) and error["message"], f"the refusal of {body} has no message", got=error["message"])
+
+
+EOS = 2
+"""<|im_end|>, of the tiny model and of SmolLM2."""
 
 
 def parsed(student, pieces: list[bytes]) -> list[list[str]]:
     return student.scene("pushes", student.SSEParser, [[]], [[0, piece] for piece in pieces], None).result
 
 
-def streamed(student, ids: list[int], name: str = "tiny", **params: Any) -> tuple[list[str], list[str | None]]:
-    """(the texts of the pushes, finish_reason after each) of one answer."""
-    given = student.SamplingParams(**params)
-    came = student.scene("pushes", student.TextStream, [[student.tokenizer(name), given]], [[0, i] for i in ids], "finish_reason").result
+OWN = {"eos_token_id": EOS}
+
+
+def streamed(student, ids: list[int], tokenizer: dict[str, Any] = OWN, **params: Any) -> tuple[list[str], list[str | None]]:
+    """(the texts of the pushes, finish_reason after each) of one answer. tokenizer: what differs from the tiny model's."""
+    given, order = [[student.tokenizer("tiny"), student.SamplingParams(**params)]], [[0, i] for i in ids]
+    came = student.scene("pushes", student.TextStream, given, order, "finish_reason", tokenizer).result
     return [text for text, _ in came], [reason for _, reason in came]
 
 
@@ -54,10 +68,6 @@ def tokenizer_of(name: str) -> Tokenizer:
 
 def encoded(text: str, name: str = "tiny") -> list[int]:
     return tokenizer_of(name).encode(text)
-
-
-EOS = 2
-"""<|im_end|>, of the tiny model and of SmolLM2."""
 
 
 # ---- sse_event -----------------------------------------------------------------------------------------------------
@@ -79,18 +89,34 @@ def test_three_events_by_hand(student, hand):
 
 @checks("sse_event")
 def test_characters_stay_as_they_are(student, hand):
-    """an é is two bytes of UTF-8, not six characters of an escape"""
+    """an é is two bytes of UTF-8, not six characters of an escape; an emoji and a combining accent stay as they are, too"""
     got = student.sse_event({"a": "é"})
     escaped = "This is the escaped form: ensure_ascii=False leaves the characters as they are."
     equal(tight(got), 'data: {"a":"é"}\n\n'.encode(), suspects=[(b'data: {"a":"\\u00e9"}\n\n', escaped)])
     that(len(got) <= hand["events"]["accent_bytes"], "too many bytes", expected=hand["events"]["accent_bytes"], got=len(got))
+    for letters in ("🗼", "o\u0308"):
+        equal(student.sse_event(letters), f"data: {letters}\n\n".encode(), what=f"wrong bytes for the characters {letters!a}")
+        got = student.sse_event({"b": letters})
+        that(letters.encode() in got, f"an object's characters {letters!a} are not sent as they are", got=got)
+
+
+@checks("sse_event")
+def test_a_dict_is_read_and_sent_whole(student):
+    """nulls, numbers and newlines come back from the JSON, each dict's own ones; the dict is not changed; {} is an object, too"""
+    for index in range(8):
+        data = {"choices": [{"index": index, "text": "one\ntwo \n", "finish_reason": None}], "usage": None}
+        got = student.sse_event(data, _unchanged=True)
+        that(got.startswith(b"data:") and got.count(b"\n") == 2, "JSON is sent in one data line", got=got)
+        equal(json.loads(got[5:]), data, what="wrong data in the JSON")
+    equal(student.sse_event({}).replace(b" ", b""), b"data:{}\n\n", what="wrong bytes for an empty object")
 
 
 @checks("sse_event")
 def test_every_line_has_its_own_data(student):
-    """lines that are empty, at the end too, are lines"""
+    """lines that are empty, at the end too, are lines; spaces belong to them"""
     equal(student.sse_event("a\n\nb\n"), b"data: a\ndata: \ndata: b\ndata: \n\n", what="wrong bytes for 'a\\n\\nb\\n'")
     equal(student.sse_event(""), b"data: \n\n", what="wrong bytes for an empty text")
+    equal(student.sse_event(" a \n  b "), b"data:  a \ndata:   b \n\n", what="wrong bytes for lines with spaces at both ends")
 
 
 @checks("sse_event")
@@ -111,9 +137,9 @@ def test_whole_events(student):
 
 @checks("SSEParser", weight=2)
 def test_every_cut(student):
-    """a stream of three events, cut in two at every place, in the middle of a character too"""
-    stream = "data: é€\n\ndata: two\ndata: lines\n\ndata: [DONE]\n\n".encode()
-    due = ["é€", "two\nlines", "[DONE]"]
+    """a stream of three events, [DONE] in the middle, cut in two at every place, in the middle of a character too"""
+    stream = "data: é€\n\ndata: [DONE]\n\ndata: two\ndata: lines\n\n".encode()
+    due = ["é€", "[DONE]", "two\nlines"]
     for cut in range(len(stream) + 1):
         got = parsed(student, [stream[:cut], stream[cut:]])
         equal([event for events in got for event in events], due, what=f"wrong events of {stream[:cut]!r} and {stream[cut:]!r}")
@@ -121,8 +147,17 @@ def test_every_cut(student):
 
 @checks("SSEParser")
 def test_an_event_is_given_with_its_empty_line(student):
-    """the push that ends an event gives it, none before and none after"""
+    """the push that ends an event gives it, none before and none after; an empty piece ends nothing"""
     equal(parsed(student, [b"data: a\n", b"\n", b"data", b": b\n\ndata: c", b"\n", b"\n"]), [[], ["a"], [], ["b"], [], ["c"]])
+    equal(parsed(student, [b"data: a\n", b"", b"da", b"", b"ta: b\n", b"\n", b""]), [[], [], [], [], [], ["a\nb"], []])
+
+
+@checks("SSEParser")
+def test_two_parsers(student):
+    """each of two parsers has its own unfinished lines and events"""
+    order = [[0, b"data: a\n"], [1, b"data: b\nda"], [0, b"data: c\nda"], [1, b"ta: d\n\n"], [0, b"ta: e\n\n"]]
+    got = student.scene("pushes", student.SSEParser, [[], []], order, None).result
+    equal(got, [[], [], [], ["b\nd"], ["a\nc\ne"]], what="wrong events of two streams, one after the other's piece")
 
 
 @checks("SSEParser")
@@ -131,6 +166,8 @@ def test_carriage_returns_comments_and_other_fields(student):
     equal(parsed(student, [b": ping\r\n\r\nid: 3\r\ndata: a\r\nevent: x\r\n\r\n"]), [["a"]])
     cut = [b"data: a\r", b"\n\r", b"\ndata: b\r\n\r\n"]
     equal(parsed(student, cut), [[], [], ["a", "b"]], what="wrong events, cut between \\r and \\n")
+    others = [b"data: a\n: data: b\ndataset: 7\nnote: data: c\ndata: d\n\n"]
+    equal(parsed(student, others), [["a\nd"]], what="wrong event with a comment and other fields between its data lines")
 
 
 @checks("SSEParser")
@@ -184,6 +221,10 @@ def test_everything_given(student):
     equal(asked(student, chat, chat=True), due | {"logprobs": 20, "max_tokens": 30}, what="wrong params of a chat")
     both = asked(student, {**body, "max_completion_tokens": 30})
     equal(both["max_tokens"], 40, what="wrong max_tokens of a completion, for which max_completion_tokens is an unknown field")
+    null = one_of_them(student, {"max_tokens": 7, "max_completion_tokens": None}, "max_tokens", chat=True)
+    equal(null, {"max_tokens": 7}, what="wrong max_tokens of a chat whose max_completion_tokens is null")
+    for options, due_usage in (({"include_usage": True}, True), ({}, False), ({"other": 1}, False)):
+        equal(asked(student, {"stream_options": options})["include_usage"], due_usage, what=f"wrong include_usage of {options}")
 
 
 @checks("parse_params")
@@ -201,34 +242,51 @@ def test_zero_is_a_value(student):
 
 @checks("parse_params")
 def test_large_and_small_values(student):
-    """20,000 tokens, a temperature near 0, stop strings that are long, equal or in no order: all as they were given"""
+    """20,000 tokens, a temperature near 0, the lowest seed, stop strings that are long, equal or in no order: all as they were given"""
     body = {"max_tokens": 20_000, "temperature": 0.005, "top_p": 0.005, "stop": ["b" * 100, "a", "b", "a"]}
     due = {**body, "stop": tuple(body["stop"])}
     equal({name: value for name, value in asked(student, body, room=30_000).items() if name in body}, due)
+    body = {"temperature": 1.99, "top_p": 1, "seed": -(2**63)}
+    equal({name: value for name, value in asked(student, body).items() if name in body}, body, what="wrong params at the borders")
 
 
 @checks("parse_params")
 def test_one_stop_string_is_one(student):
-    """a string is one stop string, not its letters"""
+    """a string is one stop string, not its letters, and white space is one, too"""
     got = asked(student, {"stop": "ab"})["stop"]
     equal(got, ("ab",), suspects=[(("a", "b"), "These are the letters of the string.")])
     equal(asked(student, {"stop": "Observation:"})["stop"], ("Observation:",), what="wrong stop of a long string")
+    equal(asked(student, {"stop": "\n\n"})["stop"], ("\n\n",), what="wrong stop of two newlines")
+    equal(asked(student, {"stop": ["  ", "\n"]})["stop"], ("  ", "\n"), what="wrong stop of strings of white space")
 
 
 @checks("parse_params")
 def test_log_probabilities_of_a_chat(student):
     """true without top_logprobs is 0 of them; false is none at all, whatever top_logprobs says"""
-    equal(asked(student, {"logprobs": True}, chat=True)["logprobs"], 0)
-    equal(asked(student, {"logprobs": False, "top_logprobs": 3}, chat=True)["logprobs"], None)
-    equal(asked(student, {"top_logprobs": 3}, chat=True)["logprobs"], None)
-    equal(asked(student, {"logprobs": 0})["logprobs"], 0, what="wrong logprobs of a completion that asks for 0")
+    for body, due in (({"logprobs": True}, 0), ({"logprobs": False, "top_logprobs": 3}, None), ({"top_logprobs": 3}, None)):
+        equal(one_of_them(student, body, "logprobs", chat=True), {"logprobs": due}, what=f"wrong logprobs of {body} in a chat")
+    equal(one_of_them(student, {"logprobs": 0}, "logprobs"), {"logprobs": 0}, what="wrong logprobs of a completion that asks for 0")
+
+
+@checks("parse_params")
+def test_the_body_is_only_read(student):
+    """the client's body is as it was after the call"""
+    bodies: list[dict[str, Any]] = [
+        {},
+        {"stop": ["a"], "stream_options": {"include_usage": None}, "temperature": None, "max_tokens": None},
+        {"stop": "ab", "max_completion_tokens": 4, "logprobs": None, "stream_options": {}},
+    ]
+    for body in bodies:
+        for chat in (False, True):
+            _, after = student.parse_params(copy.deepcopy(body), chat=chat, room=30, _arguments=True)
+            equal(after[0], body, what="the client's body after the call")
 
 
 @checks("parse_params", weight=2)
 def test_what_is_refused_names_its_field(student):
     """numbers out of their range, and far out of it"""
     bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan, 10**400], "top_p": [0, 1.5, math.nan]}
-    bad |= {"n": [2, 0], "logprobs": [6, -1]}
+    bad |= {"n": [2, 0], "logprobs": [6, -1], "seed": [2**63 + 7, -(2**63) - 7]}
     for name, values in bad.items():
         for value in values:
             refused(student, {"max_tokens": 5, name: value}, name)
@@ -242,7 +300,8 @@ def test_other_kinds_are_refused(student):
     """a bool is not a number, 2.0 is not an integer, and 5 stop strings are too many"""
     bad = {
         "max_tokens": [True, 2.0, "3"], "temperature": [True, "1"], "top_p": [True], "seed": [True, 1.5, "1"], "n": [True],
-        "stop": ["", [], ["a", ""], [1], 3, list("abcde")], "logprobs": [True], "stream": [1, "true"], "stream_options": [True],
+        "stop": ["", [], ["a", ""], [1], 3, list("abcde")], "logprobs": [True], "stream": [1, "true"],
+        "stream_options": [True, [], {"include_usage": 2}, {"include_usage": 0}],
     }  # fmt: skip
     for name, values in bad.items():
         for value in values:
@@ -279,9 +338,11 @@ def test_five_tokens_by_hand(student, hand):
 
 @checks("token_logprobs")
 def test_best_first_and_none(student):
-    """the best stand first, wherever they are in the vocabulary; k = 0 gives none"""
+    """the best come first, wherever they are in the vocabulary; equal ones are all there; k = 0 gives none"""
     logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
     equal([token for token, _ in student.token_logprobs(logits, 2, 5)[1]], [1, 4, 3, 0, 2], what="wrong order of the tokens")
+    even = student.token_logprobs(torch.zeros(6), 2, 6)[1]
+    equal(sorted(token for token, _ in even), [0, 1, 2, 3, 4, 5], what="wrong tokens among the 6 best of 6 equal ones")
     logprob, best = student.token_logprobs(logits, 2, 0)
     equal(best, [])
     close(logprob, torch.log_softmax(logits.double(), dim=-1)[2].item(), what="wrong log probability of the token")
@@ -300,6 +361,19 @@ def test_a_large_vocabulary_and_small_numbers(student):
 
 
 @checks("token_logprobs")
+def test_numbers_of_python(student):
+    """a float, and pairs of an int and a float, whatever the dtype of the logits; in 16 bits they would have too few digits"""
+    logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
+    due = torch.log_softmax(logits.double(), dim=-1)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        logprob, best = student.token_logprobs(logits.to(dtype), 3, 2)
+        that(type(logprob) is float, "the log probability is a Python float", got=logprob)
+        that(all(type(i) is int and type(value) is float for i, value in best), "a pair is a Python int and a float", got=best)
+        close(logprob, due[3].item(), atol=1e-4, what=f"wrong log probability of logits in {dtype}")
+        close(best[1][1], due[4].item(), atol=1e-4, what=f"wrong log probability among the best, of logits in {dtype}")
+
+
+@checks("token_logprobs")
 def test_a_token_that_is_next_to_impossible(student):
     """probabilities too small for any number: their logarithms are numbers all the same"""
     logits = torch.tensor([0.0, -80.0, -200.0, -1000.0])
@@ -309,6 +383,8 @@ def test_a_token_that_is_next_to_impossible(student):
         got = [student.token_logprobs(given, token, 0)[0] for token in range(4)]
         suspects = [(given.to(kind).softmax(dim=-1).log(), became_nothing) for kind in (torch.float32, torch.float64)]
         close(torch.tensor(got), logits, atol=1e-4, rtol=1e-4, what=f"wrong log probabilities, {dtype}", suspects=suspects)
+        got = [student.token_logprobs(given + 900, token, 0)[0] for token in range(4)]
+        close(torch.tensor(got), logits, atol=1e-3, rtol=1e-4, what=f"wrong log probabilities, every logit 900 higher, {dtype}")
 
 
 # ---- TextStream ----------------------------------------------------------------------------------------------------
@@ -316,11 +392,24 @@ def test_a_token_that_is_next_to_impossible(student):
 
 @checks("TextStream")
 def test_an_answer_that_ends_in_eos(student):
-    """EOS has no text, and ends the answer"""
+    """EOS has no text, and ends the answer with "stop", as the last token that is allowed, too"""
     ids = encoded("The capital of France is Paris.")
-    texts, reasons = streamed(student, [*ids, EOS], max_tokens=50)
-    equal("".join(texts), "The capital of France is Paris.", what="wrong text")
-    equal(reasons, [None] * len(ids) + ["stop"], what="wrong finish_reason after each token")
+    for tokens in (50, len(ids) + 1):
+        texts, reasons = streamed(student, [*ids, EOS], max_tokens=tokens)
+        equal("".join(texts), "The capital of France is Paris.", what="wrong text")
+        equal(reasons, [None] * len(ids) + ["stop"], what=f"wrong finish_reason after each token, max_tokens={tokens}")
+
+
+@checks("TextStream")
+def test_the_eos_of_another_tokenizer(student):
+    """EOS is the tokenizer's own, token 0 if it says so; a tokenizer may have none, and another special token ends nothing"""
+    ids = encoded(" the capital")
+    text, first, end = " the capital", tokenizer_of("tiny").decode([0]), tokenizer_of("tiny").decode([EOS])
+    for eos, due in ((0, [text, "stop"]), (None, [f"{text}{first} the", None]), (EOS, [f"{text}{first} the", None])):
+        texts, reasons = streamed(student, [*ids, 0, ids[0]], {"eos_token_id": eos}, max_tokens=50)
+        equal(["".join(texts), reasons[-1]], due, what=f"wrong text and finish_reason after token 0, tokenizer.eos_token_id={eos}")
+    texts, reasons = streamed(student, [*ids, EOS], {"eos_token_id": None}, max_tokens=50)
+    equal(["".join(texts), reasons[-1]], [f"{text}{end}", None], what="wrong text and finish_reason of a tokenizer without EOS")
 
 
 @checks("TextStream")
@@ -334,12 +423,34 @@ def test_an_answer_of_full_length(student):
 
 @checks("TextStream", weight=2)
 def test_a_stop_string_across_tokens(student):
-    """a stop string that spans several tokens: nothing of it is shown, nor anything after it"""
+    """a stop string that spans several tokens: nothing of it is shown, nor anything after it, and the reason stays"""
     ids = encoded("The capital of France is Paris.")
-    texts, reasons = streamed(student, ids, max_tokens=50, stop=("pital of",))
+    texts, reasons = streamed(student, ids, max_tokens=len(ids) - 1, stop=("pital of",))
     equal("".join(texts), "The ca", what="wrong text")
     before = next(n for n in range(len(ids)) if "pital of" in tokenizer_of("tiny").decode(ids[: n + 1]))
     equal(reasons, [None] * before + ["stop"] * (len(ids) - before), what="wrong finish_reason after each token")
+
+
+@checks("TextStream")
+def test_text_comes_as_soon_as_it_is_certain(student):
+    """no text waits that cannot become the beginning of a stop string; white space at the beginning is text"""
+    ids = encoded(" the capital of France")
+    texts, _ = streamed(student, ids, max_tokens=50, stop=("Berlin and the rest", "zebra"))
+    equal(texts, [tokenizer_of("tiny").decode([i]) for i in ids], what="wrong text of each push, where no stop string can have begun")
+    texts, _ = streamed(student, encoded("one the"), max_tokens=50, stop=("thermometer",))
+    equal(texts, ["one", " "], what="wrong text of each push of 'one the', with the stop string 'thermometer'")
+
+
+@checks("TextStream")
+def test_half_a_character_in_the_end(student):
+    """its bytes become U+FFFD, at "length" and at EOS, after what a stop string held back; they may complete a stop string"""
+    ids = encoded("to 🗼")[:-1]
+    for more, tokens, reason in (([], len(ids), "length"), ([EOS], 50, "stop")):
+        for stops, due in (((), "to \ufffd"), (("to x",), "to \ufffd"), (("o \ufffd",), "t")):
+            texts, reasons = streamed(student, [*ids, *more], max_tokens=tokens, stop=stops)
+            due_reason = "stop" if due == "t" else reason
+            about = f"wrong text and finish_reason with the stop strings {[*map(ascii, stops)]}, half a character before the end"
+            equal(["".join(texts), reasons[-1]], [due, due_reason], what=about)
 
 
 @checks("TextStream")
@@ -379,11 +490,24 @@ def test_two_stop_strings_in_one_token(student):
 
 @checks("TextStream")
 def test_characters_are_whole(student):
-    """a character of several tokens comes with the last of them"""
+    """a character of several tokens comes with the last of them, and each of them counts"""
     ids = encoded("a 😀!")
-    texts, _ = streamed(student, ids, max_tokens=50)
+    texts, reasons = streamed(student, [*ids, *ids], max_tokens=len(ids))
     equal("".join(texts), "a 😀!", what="wrong text")
     that(all("\ufffd" not in text for text in texts), "a part of a character was shown", got=texts)
+    equal(reasons, [None] * (len(ids) - 1) + ["length"] * (len(ids) + 1), what="wrong finish_reason after each token")
+
+
+@checks("TextStream")
+def test_two_answers_at_a_time(student):
+    """two answers, token by token in turns: each has its own characters and its own stop strings"""
+    ids = [encoded("é🗼 one two"), encoded("🗼é two one")]
+    given = [[student.tokenizer("tiny"), student.SamplingParams(max_tokens=50, stop=(stop,))] for stop in ("two", "one")]
+    order = [[which, i] for pair in zip(*ids, strict=True) for which, i in enumerate(pair)]
+    came = student.scene("pushes", student.TextStream, given, order, "finish_reason").result
+    for which, due in enumerate((["é🗼 one ", "stop"], ["🗼é two ", "stop"])):
+        pushes = came[which::2]
+        equal(["".join(text for text, _ in pushes), pushes[-1][1]], due, what="wrong text and finish_reason of one of two answers")
 
 
 # ---- AsyncEngine ---------------------------------------------------------------------------------------------------
@@ -410,6 +534,7 @@ def test_however_a_reader_ends(student):
         reader("d", 0.501, 50, leaves_after=2, drops=True),
         reader("e", 0.701, 4),
         reader("f", 0.702, 50, cancelled_at=0.7033),
+        reader("g", 0.95, 5, never=True),
         *({"do": "peek", "at": at} for at in (0.015, 0.25, 0.3111, 0.7034)),
     ]
     played(student, Books(1), 4, plan)
@@ -417,8 +542,9 @@ def test_however_a_reader_ends(student):
 
 @checks("AsyncEngine")
 def test_idle_it_waits(student):
-    """an hour without a request: the core is neither stepped nor asked, and the next request is served at once"""
+    """an hour without a request: the core is neither stepped nor asked; the next one is served at once, even while a slow one reads"""
     played(student, Books(2), 4, [reader("a", 1.0, 3), reader("b", 3600.0, 2), reader("c", 3600.003, 2)])
+    played(student, Books(2), 4, [reader("a", 0.0, 5, pause=0.3001), reader("b", 0.75, 3), reader("c", 1.0, 2)])
 
 
 @checks("AsyncEngine", weight=2)
@@ -433,11 +559,30 @@ def test_a_full_queue_refuses(student):
 
 @checks("AsyncEngine")
 def test_a_step_that_fails(student):
-    """steps that raise: all six open readers get the exception and are aborted; after five such steps the next request is served"""
+    """steps that raise: all open readers get the exception, after their unread tokens; their requests are aborted at once"""
     plan = [reader(name, 0.001 * i, 5) for i, name in enumerate("abcdef")] + [reader("g", 0.5, 3)]
     played(student, Books(6, faults={3: "a broken engine"}), 4, plan)
     plan = [reader(name, 0.5 * i, 3) for i, name in enumerate("abcdef")]
     played(student, Books(2, faults={number: f"fault {number}" for number in range(1, 6)}), 4, plan)
+    slow = [reader("a1", 0.0, 8, pause=0.0431), reader("a2", 0.001, 8), reader("b", 1.5, 2)]
+    played(student, Books(2, faults={5: "while one lags"}), 4, [*slow, {"do": "peek", "at": 0.0507}])
+
+
+@checks("AsyncEngine")
+def test_steps_that_take_their_time(student):
+    """a step may take minutes, and may give nobody a token, as for a long prompt; the core gets the params as they are"""
+    warm = {"temperature": 0.75, "seed": 11, "stop": ["y"]}
+    plan = [reader("a", 0.0, 2), reader("b", 30.0, 3)]
+    plan[0]["params"] |= warm
+    books = played(student, Books(2, seconds=420.0, quiet={"a": 2, "b": 1}), 4, plan)
+    equal(len(books.steps), 5, what="wrong number of steps")
+
+
+@checks("AsyncEngine")
+def test_a_run_that_is_cancelled(student):
+    """cancelling `run` ends it, while it waits and in the middle of a step: a cancellation is no failed step"""
+    for plan in ([reader("a", 0.0, 3)], [reader("a", 0.0, 40, cancelled_at=0.9)]):
+        played(student, Books(2), 4, [*plan, {"do": "stop", "at": 0.5307}])
 
 
 @checks("AsyncEngine")
@@ -463,9 +608,9 @@ def test_an_id_comes_again(student):
 
 @checks("AsyncEngine")
 def test_it_drains(student):
-    """draining: 503 for later requests, all tokens for the running and the waiting ones; then `run` returns, even if readers still read"""
+    """draining: 503 for later requests, with a full queue too, all tokens for the open ones; `run` returns while readers still read"""
     plan = [reader("a", 0.0, 5), reader("b", 0.001, 4), {"do": "drain", "at": 0.0301}, reader("c", 0.0405, 5), reader("d", 3.0, 2)]
-    played(student, Books(1), 4, plan)
+    played(student, Books(1), 1, plan)
     twice = [{"do": "drain", "at": at} for at in (0.5, 0.6)]
     played(student, Books(2), 4, [reader("a", 0.0, 6, pause=0.2501), *twice, reader("b", 0.7, 2), reader("c", 2.0, 2)])
 
@@ -509,6 +654,7 @@ def test_an_answer_of_three_events(student):
     that(headers.get(b"content-type", b"").startswith(b"text/event-stream"), "content-type is text/event-stream", got=headers)
     control = [part.strip() for part in headers.get(b"cache-control", b"").split(b",")]
     that(b"no-cache" in control, "cache-control is no-cache", got=headers)
+    equal(answer.times[0], 0.0, what="when the start was sent, in seconds")
     equal(answer.times[1:-1], [0.5, 1.5, 1.75], what="when the events were sent, in seconds")
     equal(answer.error, None, what="what the answer raised")
 
@@ -517,7 +663,7 @@ def test_an_answer_of_three_events(student):
 def test_a_client_that_hangs_up(student):
     """at 2.2 s, in the middle of an event's second: the generator is closed then, and nothing more is sent"""
     events = [[1.0, b"data: %d\n\n" % i] for i in range(5)]
-    answer = Answer(student, events=events, messages=[[0.1, START], [2.2, GONE]])
+    answer = Answer(student, events=events, messages=[[0.1, START], [2.1, OTHER], [2.2, GONE]])
     whole(answer, [b"data: 0\n\n", b"data: 1\n\n"], ended=False)
     equal(answer.closed, 2.2, what="when the generator was closed, in seconds")
     equal(answer.returned[0], 2.2, what="when the answer returned, in seconds")
@@ -534,7 +680,8 @@ def test_a_client_that_hangs_up_while_it_is_sent_to(student):
 
 @checks("send_events")
 def test_many_events_and_messages(student):
-    """150 events, and twenty other messages before the client leaves"""
+    """150 events, no event at all, and twenty other messages before the client leaves"""
+    whole(Answer(student), [])
     events = [[0.5, b"data: %d\n\n" % (i // 2)] for i in range(150)]
     whole(Answer(student, events=events), [event for _, event in events])
     messages = [[0.1 + 0.01 * i, OTHER] for i in range(20)]
@@ -545,10 +692,9 @@ def test_many_events_and_messages(student):
 
 @checks("send_events")
 def test_closing_takes_its_time(student):
-    """the generator needs 0.75 s to close: after a failed `send` and after a cancellation the answer waits for it, too"""
-    for options in ({"send_fault": 2}, {"cancelled_at": 0.6}):
+    """the generator needs 0.75 s to close: after a failed `send`, an OSError too, and after a cancellation the answer waits for it"""
+    for options, at in (({"send_fault": 2}, 0.5), ({"cancelled_at": 0.6}, 0.6), ({"send_gone": 4}, 1.5)):
         answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 3, closing=0.75, **options)
-        at = 0.5 if "send_fault" in options else 0.6
         equal([answer.closed, answer.returned[0]], [at + 0.75] * 2, what="wrong times of closing the generator and of returning")
         that(answer.error is not None, "the exception of `send`, or the cancellation, was not passed on")
 
@@ -578,10 +724,23 @@ def test_three_arrivals_by_hand(student, hand):
 
 
 @checks("poisson_arrivals")
+def test_arrivals_to_the_last_digit(student):
+    """u = 0 gives no gap, u near 1 a long one, with the digits of a Python float; no numbers give an empty list"""
+    got = student.poisson_arrivals(0.01, [0.9, 0.0, 0.0, 0.25, 1 - 2**-30], _unchanged=True)
+    that(isinstance(got, list) and all(type(time) is float for time in got), "a list of Python floats is returned", got=got)
+    ten, long = 230.25850929940458, 230.25850929940458 + 28.768207245178085  # 100 ln 10, and 100 ln 4/3 more
+    due = torch.tensor([ten, ten, ten, long, long + 2079.4415416798357], dtype=torch.float64)  # 3000 ln 2 more
+    close(torch.tensor(got, dtype=torch.float64), due, rtol=1e-9, atol=1e-12, what="wrong arrivals")
+    equal(student.poisson_arrivals(3.0, []), [], what="wrong arrivals of nobody")
+
+
+@checks("poisson_arrivals")
 def test_a_rate_that_is_none(student):
-    """0 and below"""
+    """0, below, and NaN, even if there are no uniform numbers"""
     for rate in (0.0, -1.5):
         raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, [0.5]), naming=rate)
+        raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, []))
+    raises(ValueError, lambda: student.poisson_arrivals(math.nan, [0.5]))
 
 
 # ---- run_load ------------------------------------------------------------------------------------------------------
@@ -611,10 +770,30 @@ def test_a_crowd_under_way(student):
 
 @checks("run_load")
 def test_whoever_is_refused_is_none(student):
-    """a refusal is None in its own place"""
-    plans = [{"gaps": [0.5]}, {"gaps": [], "refused": True}, {"gaps": [0.25, 0.5]}]
-    traces, _, _ = loaded(student, [0.0, 0.25, 0.5], plans)
-    equal(traces, [[0.0, [0.5]], None, [0.5, [0.75, 1.25]]], what="wrong traces, as arrival and token times")
+    """a refusal is None in its own place, whatever its status, after some tokens too"""
+    plans = [{"gaps": [0.5]}, {"gaps": [], "refused": True}, {"gaps": [0.25, 0.5]}, {"gaps": [0.25], "refused": True, "status": 503}]
+    traces, _, _ = loaded(student, [0.0, 0.25, 0.5, 0.75], plans)
+    equal(traces, [[0.0, [0.5]], None, [0.5, [0.75, 1.25]], None], what="wrong traces, as arrival and token times")
+
+
+@checks("run_load")
+def test_a_failure_is_no_refusal(student):
+    """an exception other than a RequestError is passed on as it is"""
+    plans = [{"gaps": [0.5, 0.5]}, {"gaps": [], "fault": "no route to this host"}, {"gaps": [0.25]}]
+    raises("Fault", lambda: loaded(student, [0.25, 0.5, 0.75], plans), naming="no route to this host")
+
+
+@checks("run_load")
+def test_many_at_one_moment(student):
+    """all requests of one moment are sent, even if the clock moves on before their turn; no request at all gives an empty list"""
+    got, sends, _ = loaded(student, [0.75] * 3, [{"gaps": [0.25 * gap]} for gap in (2, 3, 1)])
+    equal(sends, [[0.75, 0], [0.75, 1], [0.75, 2]], what="when which request was sent")
+    equal(got, [[0.75, [1.25]], [0.75, [1.5]], [0.75, [1.0]]], what="wrong traces, as arrival and token times")
+    got, sends, _ = loaded(student, [0.0] * 5, [{"gaps": [0.5]}] * 5, tick=2**-12)
+    equal(sorted(i for _, i in sends), [0, 1, 2, 3, 4], what="which requests were sent, on a clock that moves on with each reading")
+    that(all(got), "a request that was sent late, and answered, has no trace", got=got)
+    equal(len({trace[0] for trace in got}), 1, what="number of different arrivals, all planned for one moment")
+    equal(loaded(student, [], [])[0], [], what="wrong traces of no request")
 
 
 @checks("run_load")
@@ -623,6 +802,9 @@ def test_a_late_start_is_counted(student):
     traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.5, 0.5]}], start=64.0, late=0.25)
     equal(sends, [[65.25, 0], [66.25, 1]], what="when which request was sent")
     equal(traces, [[65.0, [65.75]], [66.0, [66.75, 67.25]]], what="wrong traces, as arrival and token times")
+    traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.25]}], ahead=512.0)
+    equal(sends, [[1.0, 0], [2.0, 1]], what="when which request was sent, on a clock that is 512 s ahead of the loop's")
+    equal(traces, [[513.0, [513.5]], [514.0, [514.25]]], what="wrong traces on a clock that is 512 s ahead of the loop's")
 
 
 # ---- served_goodput ------------------------------------------------------------------------------------------------
@@ -648,6 +830,17 @@ def test_both_promises_up_to_their_limits(student):
     broken = [traced(student, 1.0, [2.0, 2.25, 3.0]), traced(student, 1.0, [2.25, 2.5])]  # the mean gap of the first is 0.5
     close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of two that keep to the limits")
     close(student.served_goodput([*kept, *broken], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise")
+    nearly = [traced(student, 0.0, [0.5, 1.0, 1.5004]), traced(student, 0.0, [1.0004, 1.5])]
+    close(student.served_goodput([*nearly, *kept], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise by 0.4 ms")
+
+
+@checks("served_goodput")
+def test_every_gap_counts(student):
+    """one long gap among 160 breaks the promise, the first, the last or one in the middle; the list is not changed"""
+    traces = [traced(student, 0.0, [0.5 + 0.25 * i + (i > late) for i in range(161)]) for late in (0, 80, 159, 160)]
+    share, after = student.served_goodput([None, *traces], 1.0, 0.25, _arguments=True)
+    close(share, 0.2, what="wrong share of five: one refused, three with a long gap among 160")
+    equal([each is None for each in after[0]], [True] + [False] * 4, what="which of the list's traces are None after the call")
 
 
 @checks("served_goodput")

@@ -15,7 +15,7 @@ from autograder.checking.checks.test_serving import EOS, GONE, OTHER, START, ask
 from autograder.checking.helpers.paged import one_of
 from autograder.checking.helpers.served import AgainBooks, Answer, Books, fraction, integer, loaded, played, played_again, reader, whole
 
-LETTERS = ("a", "b", " ", ":", "é", "€", "😀", '"', "\\", "\t", "\x0b", "\x1c", "\x85", "\u2028", "0")
+LETTERS = ("a", "b", " ", ":", "é", "€", "😀", '"', "\\", "\t", "\x0b", "\x1c", "\x85", "\u2028", "0", "\u0301")
 
 
 def text_of(rng, longest: int, letters: tuple[str, ...] = LETTERS) -> str:
@@ -112,19 +112,19 @@ def test_every_event_with_its_own_push(student, rng):
 @checks("SSEParser")
 def test_two_streams_side_by_side(student, rng):
     """two parsers know nothing of each other, and empty pieces change nothing"""
-    streams = [cut_up(rng, f"data: {name * 5}\n\ndata: {name}\n\n".encode(), 4) for name in ("é", "b")]
+    streams = [cut_up(rng, f"data: {name * 5}\ndata: {name * 7}\n\ndata: {name}\n\n".encode(), 4) for name in ("é", "b")]
     order = [[which, piece] for pair in zip(*streams, strict=False) for which, piece in enumerate([*pair])]
     order += [[which, piece] for which in (0, 1) for piece in streams[which][min(map(len, streams)) :]]
     order = [step for each in order for step in (each, [each[0], b""])]
     came = student.scene("pushes", student.SSEParser, [[], []], order, None).result
     for which, name in enumerate(("é", "b")):
         events = [event for (at, _), got in zip(order, came, strict=True) if at == which for event in got]
-        equal(events, [name * 5, name], what="wrong events of one of two streams")
+        equal(events, [f"{name * 5}\n{name * 7}", name], what="wrong events of one of two streams")
 
 
 @checks("SSEParser")
 def test_what_is_not_ended_is_no_event(student):
-    """a stream that breaks off; empty lines without data"""
+    """a stream that breaks off; empty lines without data; [DONE]"""
     equal(parsed(student, [b"\n\n\r\n: a\n\nid: 1\n\n", b"data: a\n", b"data: b"]), [[], [], []])
     equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event after one that has ended")
     behind = parsed(student, [b"data: [DONE]\n\ndata: a\n\n", b"data: b\n\n"])
@@ -163,7 +163,8 @@ def test_old_events_cost_nothing(student, race):
 
 GOOD: dict[str, tuple[Any, ...]] = {
     "max_tokens": (1, 2, 50), "temperature": (0, 0.0, 2, 2.0, 1, 0.7, 0.003), "top_p": (1, 1.0, 0.001, 0.9), "n": (1,),
-    "seed": (0, 1, -1, 2**63 - 1, -(2**63)), "stop": ("a", "a b\n", "<|im_end|>", ["é"], ["a", "b", "c", "dd"], ["d", "c" * 300, "d"]),
+    "seed": (0, 1, -1, 2**63 - 1, -(2**63)),
+    "stop": ("a", "a b\n", "<|im_end|>", ["é"], ["a", "b", "c", "dd"], ["d", "c" * 300, "d"], "\n", [" ", "\t"]),
 }  # fmt: skip
 BAD: dict[str, tuple[Any, ...]] = {
     "max_tokens": (0, -5, 2.0, 2.5, True, False, "5", [5], {}, math.nan, math.inf),
@@ -411,21 +412,26 @@ def test_long_answers(student):
 
 @checks("TextStream")
 def test_other_special_tokens_have_their_names(student):
-    """only the tokenizer's own EOS ends an answer"""
+    """only the tokenizer's own EOS ends an answer, whatever its id is, and a tokenizer may have none"""
     ids = encoded("<|im_start|>user<|endoftext|> a")
     texts, reasons = streamed(student, ids, max_tokens=50)
     equal(["".join(texts), reasons[-1]], ["<|im_start|>user<|endoftext|> a", None], what="wrong text and finish_reason")
+    texts, reasons = streamed(student, ids, {"eos_token_id": None}, max_tokens=len(ids))
+    equal(["".join(texts), reasons[-1]], ["<|im_start|>user<|endoftext|> a", "length"], what="wrong text and finish_reason without an EOS")
+    texts, reasons = streamed(student, ids, {"eos_token_id": 0}, max_tokens=50)
+    equal(["".join(texts), reasons[-1]], ["<|im_start|>user", "stop"], what="wrong text and finish_reason with token 0 as EOS")
 
 
 @checks("TextStream")
 def test_two_answers_side_by_side(student, rng):
     """two streams with their own stop strings and lengths"""
-    texts = ["one two three four", "three 😀 two one one"]
+    texts = ["😀 one two three four", "three 😀 two one one"]
     ids = [encoded(text) for text in texts]
     limits = [100, len(ids[1]) - 1]
     stops = (("four",), ("fourth",))
     given = [[student.tokenizer("tiny"), student.SamplingParams(max_tokens=limits[i], stop=stops[i])] for i in (0, 1)]
     order, left = [], [list(each) for each in ids]
+    order += [[which, left[which].pop(0)] for _ in range(6) for which in (0, 1)]
     while any(left):
         which = integer(rng, 0, 1)
         if left[which]:
@@ -433,7 +439,7 @@ def test_two_answers_side_by_side(student, rng):
     came = student.scene("pushes", student.TextStream, given, order, "finish_reason").result
     for which in (0, 1):
         got = [each for (at, _), each in zip(order, came, strict=True) if at == which]
-        due = ["one two three ", "stop"] if which == 0 else [tokenizer_of("tiny").decode(ids[1][:-1]), "length"]
+        due = ["😀 one two three ", "stop"] if which == 0 else [tokenizer_of("tiny").decode(ids[1][:-1]), "length"]
         equal(["".join(text for text, _ in got), got[-1][1]], due, what="wrong text and finish_reason of one of two streams")
 
 
@@ -729,23 +735,23 @@ def test_drawn_load(student, rng):
     """answers of any length, that overtake each other, refusals among them, on a clock that begins anywhere"""
     for _ in range(8):
         at, arrivals, plans, traces = 0.0, [], [], []
-        start, late = 0.25 * integer(rng, 0, 400), 0.125 * integer(rng, 0, 2)
+        start, late, ahead = 0.25 * integer(rng, 0, 400), 0.125 * integer(rng, 0, 2), 0.25 * integer(rng, 1, 99)
         for number in range(integer(rng, 1, 9)):
             at += 0.25 * integer(rng, 0 if number == 0 and not late else 1, 5)
             gaps = [0.25 * integer(rng, 1, 9) for _ in range(integer(rng, 1, 5))]
-            plan = {"gaps": gaps, "refused": integer(rng, 0, 3) == 0}
+            plan = {"gaps": gaps, "refused": integer(rng, 0, 3) == 0, "status": one_of(rng, (429, 503, 400))}
             if plan["refused"] and integer(rng, 0, 1):
                 plan["gaps"] = gaps = []
             arrivals.append(at)
             plans.append(plan)
-        got, sends, _ = loaded(student, arrivals, plans, start=start, late=late)
+        got, sends, _ = loaded(student, arrivals, plans, start=start, late=late, ahead=ahead)
         equal([i for _, i in sends], list(range(len(arrivals))), what="which requests were sent, in order")
         for sent, i in sends:
             # One task that sends them all may have slept too long before, and need not sleep again.
             due = [start + arrivals[i] + slept for slept in {0.0, late}]
             that(sent in due, f"request {i} was sent at the wrong time, in seconds", expected=due[-1], got=sent)
-            times = [sent + sum(plans[i]["gaps"][: n + 1]) for n in range(len(plans[i]["gaps"]))]
-            traces.append(None if plans[i]["refused"] else [start + arrivals[i], times])
+            times = [ahead + sent + sum(plans[i]["gaps"][: n + 1]) for n in range(len(plans[i]["gaps"]))]
+            traces.append(None if plans[i]["refused"] else [ahead + start + arrivals[i], times])
         equal(got, traces, what="wrong traces, as arrival and token times")
 
 
@@ -756,6 +762,9 @@ def test_load_at_one_moment_and_none(student):
     equal([time for time, _ in sends], [0.5] * 4, what="when the requests were sent")
     equal(got, [[0.5, [0.5 + 0.25 * (4 - i)]] for i in range(4)], what="wrong traces, as arrival and token times")
     equal(loaded(student, [], [])[0], [], what="wrong traces of no request")
+    got, sends, _ = loaded(student, [0.0, 0.0, 2.0, 2.0], [{"gaps": [0.25]}] * 4, tick=2**-10)
+    equal(sorted(i for _, i in sends), [0, 1, 2, 3], what="which requests were sent, on a clock that moves on with each reading")
+    that(all(got), "a request that was sent late, and answered, has no trace", got=got)
     long = loaded(student, [0.0, 4000.0], [{"gaps": [8000.0, 8000.0]}, {"gaps": [1.0]}])[0]
     equal(long, [[0.0, [8000.0, 16000.0]], [4000.0, [4001.0]]], what="wrong traces of an answer that takes hours")
 
@@ -785,6 +794,9 @@ def test_drawn_traces(student, rng):
             times = [arrival + sum(gaps[: i + 1]) for i in range(len(gaps))]
             traces.append(traced(student, arrival, times))
             kept += gaps[0] <= ttft and all(after - before <= itl for before, after in pairwise(times))
+        gaps = [0.125] * integer(rng, 200, 400)
+        gaps[integer(rng, 1, len(gaps) - 1)] = itl + 0.0003
+        traces += [traced(student, 0.0, [sum(gaps[: i + 1]) for i in range(len(gaps))]), traced(student, 0.0, [ttft + 0.0003])]
         close(student.served_goodput(traces, ttft, itl), kept / len(traces), what="wrong share")
 
 
