@@ -1,7 +1,6 @@
-"""The measurement of how long the reference takes for each exercise's checks: `python -m autograder.certification.pace` writes
-`autograder/notebook/pace.json`.
+"""The measurement of how long the reference takes for each exercise's checks. `python -m autograder.certification.pace` runs it.
 
-In processor seconds, so that other load on the machine does not change them.
+It writes `autograder/notebook/pace.json`, in processor seconds, so that other load on the machine does not change them.
 """
 
 from __future__ import annotations
