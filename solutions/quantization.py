@@ -16,9 +16,9 @@ from solutions.kv_cache import CacheFull
 def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
     """Quantize symmetrically, with a scale for each row of the last dimension: x is about q * scale.
 
-    x (..., n) of any floating dtype and memory layout, computed in float32 -> q (..., n) int8, scale (..., 1) float32. The scale is max |x|
-    / (2^(bits - 1) - 1), and q is x / scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits
-    is 2 to 8. x is not changed.
+    x (..., n) of any floating dtype and memory layout, computed in float32 or better -> q (..., n) int8, scale (..., 1) float32. The scale
+    is max |x| / (2^(bits - 1) - 1), and q is x / scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and
+    scale 0. bits is 2 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -31,9 +31,9 @@ def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
 def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
     """Quantize from the least to the largest number of each row of the last dimension: x is about q * scale + minimum.
 
-    x (..., n) of any floating dtype and memory layout, computed in float32 -> q (..., n) uint8, scale and minimum (..., 1) float32. The
-    scale is (max - min) / (2^bits - 1), and q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of equal numbers
-    has q 0 and scale 0. bits is 1 to 8. x is not changed.
+    x (..., n) of any floating dtype and memory layout, computed in float32 or better -> q (..., n) uint8, scale and minimum (..., 1)
+    float32. The scale is (max - min) / (2^bits - 1), and q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of
+    equal numbers has q 0 and scale 0. bits is 1 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -45,7 +45,7 @@ def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def dequantize(q: Tensor, scale: Tensor, minimum: Tensor | None = None) -> Tensor:
-    """Return the numbers that q stands for: q * scale, plus minimum if there is one, computed in float32.
+    """Return the numbers that q stands for: q * scale, plus minimum if there is one, computed in float32 or better.
 
     q (..., n) int8 or uint8, of any memory layout, scale and minimum (..., 1) float32 or float16 -> (..., n) float32.
     """
@@ -59,7 +59,7 @@ def pack_nibbles(q: Tensor) -> Tensor:
     """Pack two numbers of 4 bits into a byte, in the order of GGUF: byte i holds number i in its low half, number i + 16 in its high half.
 
     q (..., 32) uint8 -> (..., 16) uint8. Raises ValueError for a last dimension other than 32 and for a number over 15; the message
-    names the wrong value.
+    names that dimension, or such a number. q is not changed.
     """
     ### BEGIN SOLUTION
     if q.shape[-1] != 32:
@@ -81,7 +81,7 @@ def read_q4_1(raw: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Read blocks of GGUF's Q4_1: float16 scale and minimum, low byte first, then 32 numbers packed as `pack_nibbles` does.
 
     raw (..., 20) uint8, a block's bytes side by side in memory -> q (..., 32) uint8, scale and minimum (..., 1) float32: the arguments of
-    `dequantize`.
+    `dequantize`. All blocks are read at once, not one by one.
     """
     ### BEGIN SOLUTION
     head = raw[..., :4].view(torch.float16).float()  # (..., 2): four bytes are two numbers
@@ -106,7 +106,7 @@ def write_q4_1(x: Tensor) -> Tensor:
 
     x (..., 32) of any floating dtype and memory layout, within the range of float16 -> (..., 20) uint8. Scale and minimum are those
     of `quantize_affine` with 4 bits, rounded to float16, and each number is (x - minimum) / scale with these rounded ones, computed in
-    float32 or better, rounded half to even and clamped to 0 to 15. If the rounded scale is 0, all numbers are 0.
+    float32 or better, rounded half to even and clamped to 0 to 15. If a block's rounded scale is 0, its numbers are 0. x is not changed.
     """
     ### BEGIN SOLUTION
     _, scale, minimum = quantize_affine(x, bits=4)
@@ -140,8 +140,8 @@ def int8_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
     """Compute the product of `quantized_linear` with x in 8 bits too (W4A8): the numbers are multiplied and added up as integers.
 
     x is quantized by `quantize_absmax`, each group of 32 by itself: xq, x_scale. Then y is the sum over groups of x_scale * (scale * (xq
-    . q) + minimum * sum(xq)). xq . q and sum(xq) are computed in int32, because no smaller type holds 32 products of up to 15 * 127; q is
-    never converted to floating point. Shapes, dtypes and ValueError as in `quantized_linear`.
+    . q) + minimum * sum(xq)). xq . q and sum(xq) are computed in int32 or int64, because no smaller type holds 32 products of up to 15 *
+    127; q is never converted to floating point. Shapes, dtypes and ValueError as in `quantized_linear`.
     """
     ### BEGIN SOLUTION
     if x.shape[-1] % 32:
@@ -216,7 +216,7 @@ def kl_divergence(reference_logits: Tensor, logits: Tensor) -> float:
     """Return how far a model's distributions are from the reference's, in nats: the mean over T places of the sum of p (log p - log q).
 
     reference_logits, logits (T, V), finite, of any floating dtype: p and q are their softmax, computed in float32 or better -> 0 or more,
-    0 where they agree.
+    0 where they agree, but for rounding.
     """
     ### BEGIN SOLUTION
     log_p, log_q = (x.double().log_softmax(dim=-1) for x in (reference_logits, logits))
@@ -228,7 +228,7 @@ def perplexity(logits: Tensor, ids: Tensor) -> float:
     """Return exp of the mean of -log p(next token) over a text: the model is as unsure as among so many equally likely tokens.
 
     logits (T, V) of any floating dtype, ids (T,) int64, T >= 2: row t is the model's output after ids[t], so it is compared with ids[t +
-    1], and the last row with nothing. Computed in float32 or better.
+    1], and the last row, whatever it holds, with nothing. Computed in float32 or better.
     """
     ### BEGIN SOLUTION
     log_probs = logits[:-1].double().log_softmax(dim=-1)

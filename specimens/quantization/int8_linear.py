@@ -198,3 +198,9 @@ def int8_linear(x, q, scale, minimum):
 # WRONG: sixteen groups at most
 # -     for g in range(q.shape[1]):
 # +     for g in range(min(q.shape[1], 16)):
+
+# %% wrong_int8_skips_scale_0, of right_int8_plain
+# WRONG: skips a group whose scales are 0, with the minimum's term
+#           x_group = xq[..., g, :].to(torch.int32)
+# +         if not scale[:, g].any():
+# +             continue

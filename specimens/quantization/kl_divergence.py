@@ -119,3 +119,21 @@ def kl_divergence(reference_logits, logits):
 # WRONG: gives a tensor, not a float
 # -     return places.mean().item()
 # +     return places.mean()
+
+# %% wrong_kl_likeliest_hundred, of right_kl_plain
+# WRONG: looks at the 100 likeliest tokens of the reference only
+# -     p = log_p.exp()
+# +     log_p, top = log_p.topk(min(100, log_p.shape[-1]), dim=-1)
+# +     log_q = log_q.gather(-1, top)
+# +     p = log_p.exp()
+
+# %% wrong_kl_mean_of_means, of right_kl_plain
+# WRONG: takes the mean of the means of 128 places each, whose last part has fewer
+# -     return places.mean().item()
+# +     return torch.stack([part.mean() for part in places.split(128)]).mean().item()
+
+# %% wrong_kl_one_maximum, of right_kl_plain
+# WRONG: the reference's maximum is taken off both logits, so that exp of the other ones overflows where they are higher
+# -     log_q = torch.log_softmax(logits.double(), dim=-1)
+# +     log_q = logits.double() - reference_logits.double().amax(dim=-1, keepdim=True)
+# +     log_q = log_q - log_q.exp().sum(dim=-1, keepdim=True).log()

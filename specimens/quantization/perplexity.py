@@ -126,3 +126,24 @@ def perplexity(logits, ids):
 # WRONG: gives a tensor, not a float
 # -     return mean.exp().item()
 # +     return mean.exp()
+
+# %% wrong_perplexity_mean_of_means, of right_perplexity_plain
+# WRONG: takes the mean of the means of 128 predictions each, whose last part has fewer
+# -     mean = -each.mean()
+# +     mean = -torch.stack([part.mean() for part in each.split(128)]).mean()
+
+# %% wrong_perplexity_16_bits, of right_perplexity_plain
+# WRONG: the ids are kept in 16 bits, where those from 32,768 on are below 0
+# -     came = ids[1:]
+# +     came = ids[1:].to(torch.int16).long()
+
+# %% wrong_perplexity_last_times_0, of right_perplexity_plain
+# WRONG: the last row is multiplied by 0 in place of left out, and 0 times -inf is nan
+# -     said = log_probs[:-1]
+# -     came = ids[1:]
+# -     each = said[torch.arange(len(came)), came]
+# -     mean = -each.mean()
+# +     came = ids.roll(-1)
+# +     each = log_probs[torch.arange(len(came)), came]
+# +     counts = torch.arange(len(came)) < len(came) - 1
+# +     mean = -(each * counts).sum() / counts.sum()

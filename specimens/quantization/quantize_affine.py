@@ -156,3 +156,11 @@ def quantize_affine(x, bits=8):
 # WRONG: the rows by view, which x that is not contiguous does not allow
 # -     low = x.amin(dim=-1, keepdim=True)
 # +     low = x.view(-1, x.shape[-1]).amin(dim=-1).view(*x.shape[:-1], 1)
+
+# %% wrong_affine_divides_first, of right_affine_plain
+# WRONG: divides x and the minimum by the scale before it subtracts: numbers far from 0 and near each other lose their steps
+# -     steps = torch.where(scale > 0, (x - low) / scale, torch.zeros_like(x))
+# +     steps = torch.where(scale > 0, x / scale - low / scale, torch.zeros_like(x))
+# ...
+# -     q = torch.round(steps)
+# +     q = torch.round(steps).clamp(0, top)

@@ -195,3 +195,9 @@ def quantized_linear(x, q, scale, minimum):
 # WRONG: sixteen groups at most
 # -     for g in range(q.shape[1]):
 # +     for g in range(min(q.shape[1], 16)):
+
+# %% wrong_linear_skips_scale_0, of right_linear_plain
+# WRONG: skips a group whose scales are 0, with the minimum's term
+#           x_group = x[..., 32 * g : 32 * (g + 1)]
+# +         if not scale[:, g].any():
+# +             continue

@@ -175,3 +175,8 @@ def write_q4_1(x):
     scale, minimum = head[:, :1].float(), head[:, 1:].float()
     q = torch.where(scale > 0, (blocks - minimum) / scale, 0.0).round().clamp(0, 15)
     return torch.cat((head.view(torch.uint8), pack_nibbles(q.to(torch.uint8))), dim=-1).view(*x.shape[:-1], 20)
+
+# %% wrong_write_one_zero_for_all, of right_write_plain
+# WRONG: if the scale of one block is 0, the numbers of all blocks are 0
+# -     steps = torch.where(scale > 0, (x - minimum) / scale, 0.0)
+# +     steps = torch.where((scale > 0).all(), (x - minimum) / scale, 0.0)

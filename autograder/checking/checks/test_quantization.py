@@ -8,6 +8,7 @@ import torch
 
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.checks.test_transformer import small_config
+from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.quantized import (
     affine_case,
     float32s,
@@ -29,6 +30,11 @@ from course.kit import Config
 
 def uint8(values):
     return torch.tensor(values, dtype=torch.uint8)
+
+
+def moved(x):
+    """The same numbers, in memory as a model has them after an exchange of two dimensions: no row comes after the one before."""
+    return x.transpose(0, 1).contiguous().transpose(0, 1)
 
 
 # ---- quantize_absmax -----------------------------------------------------------------------------------------------
@@ -53,12 +59,37 @@ def test_symmetric_ties(student, hand):
 
 @checks("quantize_absmax", weight=2)
 def test_a_scale_for_each_row(student, rng):
-    """each row has its scale; a matrix as one row has one; groups of 32 have one each"""
+    """each row has its scale; a matrix as one row has one; groups of 32 have one each; x in any memory layout"""
     for shape in ((3, 6), (2, 3, 5), (2, 4, 32), (1, 40)):
         x, q, scale = symmetric_case(rng, *shape)
         got, its_scale = parts(student.quantize_absmax(x), "q", "scale")
         float32s(its_scale, scale, f"wrong scale for x of shape {shape}")
         numbers(got, q, torch.int8, f"wrong q for x of shape {shape}")
+    x, q, scale = symmetric_case(rng, 4, 3, 7)
+    got, its_scale = parts(student.quantize_absmax(moved(x)), "q", "scale")
+    float32s(its_scale, scale, "wrong scale for an x that is not contiguous")
+    numbers(got, q, torch.int8, "wrong q for an x that is not contiguous")
+
+
+@checks("quantize_absmax")
+def test_symmetric_in_few_bits(student, rng):
+    """2, 3, 5, 6 and 7 bits: `bits` sets the number of steps"""
+    for bits in (2, 3, 5, 6, 7):
+        x, q, scale = symmetric_case(rng, 3, 11, bits=bits)
+        got, its_scale = parts(student.quantize_absmax(x, bits), "q", "scale")
+        float32s(its_scale, scale, f"wrong scale in {bits} bits")
+        numbers(got, q, torch.int8, f"wrong q in {bits} bits")
+
+
+@checks("quantize_absmax")
+def test_symmetric_from_narrow_numbers(student):
+    """x in float16, bfloat16 and float64: the scale is float32, with all of its digits"""
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        x = torch.tensor([[0.7, -0.05, 0.31, -0.6], [-9.0, 2.2, 5.0, 8.1]]).to(dtype)
+        scale = x.double().abs().amax(dim=-1, keepdim=True) / 127
+        got, its_scale = parts(student.quantize_absmax(x), "q", "scale")
+        float32s(its_scale, scale, f"wrong scale for x in {dtype}", rtol=1e-6)
+        numbers(got, (x.double() / scale).round(), torch.int8, f"wrong q for x in {dtype}")
 
 
 @checks("quantize_absmax")
@@ -86,11 +117,11 @@ def test_an_outlier_in_a_long_row(student):
 
 @checks("quantize_absmax")
 def test_rows_of_zeros(student):
-    """a row of zeros beside another one: q 0, scale 0, no nan"""
-    x = torch.tensor([[0.0, 0.0, 0.0], [-2.54, 1.27, 0.0], [0.0, -0.0, 0.0]])
+    """a row of zeros beside others: q 0, scale 0, no nan; a row of tiny numbers is no row of zeros"""
+    x = torch.tensor([[0.0, 0.0, 0.0], [-2.54, 1.27, 0.0], [0.0, -0.0, 0.0], [4e-10, 0.0, -1e-10]])
     q, scale = parts(student.quantize_absmax(x), "q", "scale")
-    float32s(scale, [[0.0], [0.02], [0.0]], "wrong scale")
-    numbers(q, [[0, 0, 0], [-127, 64, 0], [0, 0, 0]], torch.int8)
+    float32s(scale, [[0.0], [0.02], [0.0], [4e-10 / 127]], "wrong scale", atol=0)
+    numbers(q, [[0, 0, 0], [-127, 64, 0], [0, 0, 0], [127, 0, -32]], torch.int8)
 
 
 # ---- quantize_affine -----------------------------------------------------------------------------------------------
@@ -118,13 +149,42 @@ def test_affine_ties(student, hand):
 
 @checks("quantize_affine", weight=2)
 def test_an_interval_for_each_row(student, rng):
-    """each row, or group of 32, has its scale and its minimum"""
+    """each row, or group of 32, has its scale and its minimum; x in any memory layout"""
     for shape in ((3, 6), (2, 3, 5), (2, 4, 32), (1, 40)):
         x, q, scale, minimum = affine_case(rng, *shape)
         got = parts(student.quantize_affine(x), "q", "scale", "minimum")
         float32s(got[1], scale, f"wrong scale for x of shape {shape}", rtol=1e-4)
         float32s(got[2], minimum, f"wrong minimum for x of shape {shape}", atol=1e-6)
         numbers(got[0], q, torch.uint8, f"wrong q for x of shape {shape}")
+    x, q, scale, minimum = affine_case(rng, 4, 3, 7)
+    got = parts(student.quantize_affine(moved(x)), "q", "scale", "minimum")
+    float32s(got[1], scale, "wrong scale for an x that is not contiguous", rtol=1e-4)
+    numbers(got[0], q, torch.uint8, "wrong q for an x that is not contiguous")
+
+
+@checks("quantize_affine")
+def test_affine_in_few_bits(student, rng):
+    """1, 2, 3, 5, 6 and 7 bits: `bits` sets the number of steps"""
+    for bits in (1, 2, 3, 5, 6, 7):
+        x, q, scale, minimum = affine_case(rng, 3, 11, bits=bits)
+        got = parts(student.quantize_affine(x, bits), "q", "scale", "minimum")
+        float32s(got[1], scale, f"wrong scale in {bits} bits", rtol=1e-4)
+        float32s(got[2], minimum, f"wrong minimum in {bits} bits", atol=1e-6)
+        numbers(got[0], q, torch.uint8, f"wrong q in {bits} bits")
+
+
+@checks("quantize_affine")
+def test_affine_from_narrow_numbers(student):
+    """x in float16, bfloat16 and float64: scale and minimum are float32, with all of their digits"""
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        x = torch.tensor([[-50000.0, 60000.0, 7000.0, -900.0], [0.11, 0.9, 0.3, 0.42]]).to(dtype)
+        exact = x.double()
+        minimum = exact.amin(dim=-1, keepdim=True)
+        scale = (exact.amax(dim=-1, keepdim=True) - minimum) / 255
+        got = parts(student.quantize_affine(x, _unchanged=True), "q", "scale", "minimum")
+        float32s(got[1], scale, f"wrong scale for x in {dtype}", rtol=1e-6)
+        float32s(got[2], minimum, f"wrong minimum for x in {dtype}", rtol=1e-6)
+        numbers(got[0], ((exact - minimum) / scale).round(), torch.uint8, f"wrong q for x in {dtype}")
 
 
 @checks("quantize_affine")
@@ -132,9 +192,20 @@ def test_rows_of_equal_numbers(student):
     """rows of equal numbers: q 0, scale 0, the number is the minimum, no nan"""
     x = torch.tensor([[2.5, 2.5, 2.5], [0.0, 0.0, 0.0], [-1.0, -1.0, -1.0], [0.0, 255.0, 3.0]])
     q, scale, minimum = parts(student.quantize_affine(x), "q", "scale", "minimum")
-    float32s(scale, [[0.0], [0.0], [0.0], [1.0]], "wrong scale")
+    float32s(scale, [[0.0], [0.0], [0.0], [1.0]], "wrong scale", atol=0)
     float32s(minimum, [[2.5], [0.0], [-1.0], [0.0]], "wrong minimum")
     numbers(q, [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 255, 3]], torch.uint8)
+
+
+@checks("quantize_affine")
+def test_rows_of_nearly_equal_numbers(student):
+    """numbers close to each other, near 0 and far from it: they still have all 256 steps"""
+    near = 2.0**-14  # the distance of two float32 numbers at 512
+    x = torch.tensor([[5e-10, 0.0, 1e-10], [512.0, 512 + 80 * near, 512 + 16 * near]])
+    q, scale, minimum = parts(student.quantize_affine(x), "q", "scale", "minimum")
+    float32s(scale, [[5e-10 / 255], [80 * near / 255]], "wrong scale", atol=0)
+    float32s(minimum, [[0.0], [512.0]], "wrong minimum", atol=0)
+    numbers(q, [[255, 0, 51], [0, 255, 51]], torch.uint8)
 
 
 # ---- dequantize ----------------------------------------------------------------------------------------------------
@@ -153,13 +224,17 @@ def test_back_by_hand(student, hand):
 
 @checks("dequantize", weight=2)
 def test_scales_for_groups(student):
-    """two rows of two groups: each number with the scale and the minimum of its group"""
+    """two rows of two groups: each number with the scale and the minimum of its group, a scale of 0 too"""
     q = uint8([[[0, 1], [2, 255]], [[3, 0], [1, 1]]])
     scale, minimum = torch.tensor([[[1.0], [0.5]], [[2.0], [4.0]]]), torch.tensor([[[0.0], [-1.0]], [[10.0], [0.25]]])
     float32s(student.dequantize(q, scale), [[[0.0, 1.0], [1.0, 127.5]], [[6.0, 0.0], [4.0, 4.0]]], "wrong numbers without a minimum")
     float32s(
         student.dequantize(q, scale, minimum), [[[0.0, 1.0], [0.0, 126.5]], [[16.0, 10.0], [4.25, 4.25]]], "wrong numbers with a minimum"
     )
+    got = student.dequantize(moved(q), scale)
+    float32s(got, [[[0.0, 1.0], [1.0, 127.5]], [[6.0, 0.0], [4.0, 4.0]]], "wrong numbers for a q that is not contiguous")
+    got = student.dequantize(uint8([[0, 0], [6, 2]]), torch.tensor([[0.0], [0.5]]), torch.tensor([[1.25], [-2.0]]))
+    float32s(got, [[1.25, 1.25], [1.0, -1.0]], "wrong numbers where equal numbers have scale 0")
 
 
 @checks("dequantize")
@@ -261,9 +336,9 @@ def test_a_real_q4_1_block(student, hand):
 
 @checks("read_q4_1", weight=2)
 def test_a_matrix_of_q4_1_blocks(student, rng):
-    """rows of blocks: each block has its own scale and minimum, and they are read bit for bit"""
-    for leading in ((5,), (3, 4)):
-        raw = random_blocks(rng, *leading, halves=2, numbers=16)
+    """rows of blocks, in any memory layout: each block has its own scale and minimum, and they are read bit for bit"""
+    rows = random_blocks(rng, 3, 4, halves=2, numbers=16)
+    for raw in (random_blocks(rng, 5, halves=2, numbers=16), rows, moved(rows)):
         got = parts(student.read_q4_1(raw), "q", "scale", "minimum")
         q, scale, minimum = q4_1_by_hand(raw)
         float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
@@ -273,12 +348,16 @@ def test_a_matrix_of_q4_1_blocks(student, rng):
 
 @checks("read_q4_1")
 def test_q4_1_ends(student):
-    """scale 1 and minimum -8 in bytes, then bytes 0, 15, 240 and 255"""
+    """scale 1 and minimum -8 in bytes, then bytes 0, 15, 240 and 255; the smallest float16 numbers"""
     raw = uint8([[0, 60, 0, 200, *[byte] * 16] for byte in (0, 15, 240, 255)])
     got = parts(student.read_q4_1(raw), "q", "scale", "minimum")
     float32s(got[1], [[1.0]] * 4, "wrong scale")
     float32s(got[2], [[-8.0]] * 4, "wrong minimum")
     numbers(got[0], [[low] * 16 + [high] * 16 for low, high in ((0, 0), (15, 0), (0, 15), (15, 15))], torch.uint8)
+    for head, scale, minimum in (([3, 0, 0, 4], 3 * 2.0**-24, 2.0**-14), ([0, 0, 7, 128], 0.0, -7 * 2.0**-24)):
+        got = parts(student.read_q4_1(uint8([*head, *[0] * 16])), "q", "scale", "minimum")
+        float32s(got[1], [scale], f"wrong scale from the bytes {head[:2]}", rtol=0, atol=0)
+        float32s(got[2], [minimum], f"wrong minimum from the bytes {head[2:]}", rtol=0, atol=0)
 
 
 # One block at a time, in a loop.
@@ -315,9 +394,9 @@ def test_a_real_q8_0_block(student, hand):
 
 @checks("read_q8_0", weight=2)
 def test_a_matrix_of_q8_0_blocks(student, rng):
-    """rows of blocks: each block has its own scale, and it is read bit for bit"""
-    for leading in ((5,), (3, 4)):
-        raw = random_blocks(rng, *leading, halves=1, numbers=32)
+    """rows of blocks, in any memory layout: each block has its own scale, and it is read bit for bit"""
+    rows = random_blocks(rng, 3, 4, halves=1, numbers=32)
+    for raw in (random_blocks(rng, 5, halves=1, numbers=32), rows, moved(rows)):
         got = parts(student.read_q8_0(raw), "q", "scale")
         q, scale = q8_0_by_hand(raw)
         float32s(got[1], scale, "wrong scale", rtol=0, atol=0)
@@ -326,11 +405,13 @@ def test_a_matrix_of_q8_0_blocks(student, rng):
 
 @checks("read_q8_0")
 def test_q8_0_ends(student):
-    """scale -2 in bytes, then bytes 0, 127, 128 and 255"""
+    """scale -2 in bytes, then bytes 0, 127, 128 and 255; one of the smallest float16 numbers"""
     raw = uint8([[0, 192, *[byte] * 32] for byte in (0, 127, 128, 255)])
     q, scale = parts(student.read_q8_0(raw), "q", "scale")
     float32s(scale, [[-2.0]] * 4, "wrong scale")
     numbers(q, [[value] * 32 for value in (0, 127, -128, -1)], torch.int8)
+    _, scale = parts(student.read_q8_0(uint8([5, 0, *[1] * 32])), "q", "scale")
+    float32s(scale, [5 * 2.0**-24], "wrong scale from the bytes [5, 0]", rtol=0, atol=0)
 
 
 # ---- write_q4_1 ----------------------------------------------------------------------------------------------------
@@ -358,27 +439,59 @@ def test_written_by_hand(student, hand):
 
 @checks("write_q4_1", weight=2)
 def test_written_on_the_grid(student, rng):
-    """numbers that blocks can hold are written as they are"""
+    """numbers that blocks can hold are written as they are, from any memory layout"""
     q = torch.randint(16, (3, 4, 32), generator=rng)
     q[..., 3], q[..., 30] = 15, 0
     scale = torch.randint(1, 200, (3, 4, 1), generator=rng) / 64
     minimum = torch.randint(-300, 300, (3, 4, 1), generator=rng) / 32
-    got = read_back(student.write_q4_1(q * scale + minimum), (3, 4))
-    for name, mine, due in zip(("scale", "minimum", "numbers"), (got[1], got[2], got[0]), (scale, minimum, q), strict=True):
-        same(mine, due, f"wrong {name} in the blocks")
+    for x in (q * scale + minimum, moved(q * scale + minimum)):
+        got = read_back(student.write_q4_1(x), (3, 4))
+        for name, mine, due in zip(("scale", "minimum", "numbers"), (got[1], got[2], got[0]), (scale, minimum, q), strict=True):
+            same(mine, due, f"wrong {name} in the blocks")
 
 
 @checks("write_q4_1")
 def test_written_blocks_of_equal_numbers(student):
-    """blocks of equal numbers, and of numbers so near each other that float16 makes 0 of their scale: numbers 0"""
-    minima = torch.tensor([[2.5], [0.0], [-100.0], [0.0], [1.0]])
+    """blocks of equal numbers, or of numbers too near each other for a scale in float16: numbers 0, and in no other block"""
+    minima = torch.tensor([[2.5], [0.0], [-100.0], [0.0], [1.0], [-3.0]])
     x = minima.repeat(1, 32)
     x[3] = 2e-7 * torch.arange(32) / 31
     x[4, 1::2] += 2.0**-23
-    q, scale, minimum = read_back(student.write_q4_1(x), (5,))
+    x[5] += 0.5 * (torch.arange(32) % 16)
+    q, scale, minimum = read_back(student.write_q4_1(x), (6,))
     equal(minimum, minima, what="wrong minimum in the blocks")
-    equal(scale, torch.zeros(5, 1), what="wrong scale in the blocks")
-    same(q, torch.zeros(5, 32), "wrong numbers in the blocks")
+    equal(scale, torch.tensor([[0.0]] * 5 + [[0.5]]), what="wrong scale in the blocks")
+    same(q, torch.cat((torch.zeros(5, 32), torch.arange(32).unsqueeze(0) % 16)), "wrong numbers in the blocks")
+
+
+@checks("write_q4_1")
+def test_written_between_two_steps(student):
+    """half to even, for scale 2 and minimum -3"""
+    x = (torch.arange(32) - 3.0).clamp(max=27.0)
+    q, scale, minimum = read_back(student.write_q4_1(x), ())
+    equal([float(scale), float(minimum)], [2.0, -3.0], what="wrong scale and minimum in the block")
+    same(q, ((x + 3) / 2).round(), "wrong numbers in the block")
+
+
+@checks("write_q4_1")
+def test_written_for_the_stored_scale(student):
+    """a scale of 3.4 times the smallest float16, which makes 3 of 3.4: the numbers are for the 3"""
+    steps, least = torch.arange(32) % 16, 2.0**-24
+    q, scale, minimum = read_back(student.write_q4_1(3.4 * least * steps), ())
+    equal([float(scale), float(minimum)], [3 * least, 0.0], what="wrong scale and minimum in the block")
+    same(q, (3.4 * steps / 3).round().clamp(0, 15), "wrong numbers in the block")
+
+
+@checks("write_q4_1")
+def test_written_from_narrow_numbers(student):
+    """x in float16, bfloat16 and float64, from -48,000 to 62,000: the steps are computed in float32 or better"""
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        x = (110000 * torch.arange(32) / 31 - 48000).to(dtype)
+        q, scale, minimum = read_back(student.write_q4_1(x, _unchanged=True), ())
+        close(minimum, x[:1].float(), what=f"wrong minimum in the block for x in {dtype}")
+        steps = ((x.double() - minimum.double()) / scale.double()).clamp(0, 15)
+        off = float((q - steps).abs().max())
+        that(off <= 0.501, f"a number is not the nearest one for x in {dtype}", expected="off by half a step", got=f"{off:.4g} steps")
 
 
 # ---- quantized_linear ----------------------------------------------------------------------------------------------
@@ -393,13 +506,27 @@ def test_a_product_by_hand(student, hand):
 
 @checks("quantized_linear", weight=2)
 def test_products_of_groups(student, rng):
-    """several groups: what the matrix gives that they stand for, for one x, for rows, and for rows of rows"""
+    """several groups: the product with the matrix that they stand for, for one x, for rows, and for rows of rows in any layout"""
     q, scale, minimum = matrix(rng, 12, 96)
     for leading in ((), (4,), (2, 3)):
         x = torch.randn(*leading, 96, generator=rng)
         want = x.double() @ weights_of(q, scale, minimum).T
         got = student.quantized_linear(x, q, scale, minimum)
         float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    got = student.quantized_linear(moved(x), q, scale, minimum)
+    float32s(got, want, "wrong product for an x that is not contiguous", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    got = student.quantized_linear(x[:1, :1], q[:1], scale[:1], minimum[:1])
+    float32s(got, want[:1, :1, :1], "wrong product of one x and a matrix of one row", atol=1e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("quantized_linear")
+def test_groups_of_equal_weights(student, rng):
+    """groups whose weights are all equal have scale 0: their minimum counts"""
+    q, scale, minimum = matrix(rng, 5, 128)
+    q[:, 1:3], scale[:, 1:3] = 0, 0.0
+    x = torch.randn(3, 128, generator=rng) + 1
+    want = x.double() @ weights_of(q, scale, minimum).T
+    float32s(student.quantized_linear(x, q, scale, minimum), want, "wrong product", atol=1e-5 * float(want.abs().max()))
 
 
 @checks("quantized_linear")
@@ -462,13 +589,27 @@ def integer_product(x, q, scale, minimum):
 
 @checks("int8_linear", weight=2)
 def test_integer_products_of_groups(student, rng):
-    """several groups: x rounded in each group by itself, for one x, for rows, and for rows of rows"""
+    """several groups: x rounded in each group by itself, for one x, for rows, and for rows of rows in any memory layout"""
     q, scale, minimum = matrix(rng, 12, 96)
     for leading in ((), (4,), (2, 3)):
         x = symmetric_case(rng, *leading, 3, 32)[0].flatten(-2)
         want = integer_product(x, q, scale, minimum)
         got = student.int8_linear(x, q, scale, minimum)
         float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    got = student.int8_linear(moved(x), q, scale, minimum)
+    float32s(got, want, "wrong product for an x that is not contiguous", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    got = student.int8_linear(x[:1, :1], q[:1], scale[:1], minimum[:1])
+    float32s(got, want[:1, :1, :1], "wrong product of one x and a matrix of one row", atol=1e-5 * float(want.abs().max()) + 1e-5)
+
+
+@checks("int8_linear")
+def test_integer_products_of_equal_weights(student, rng):
+    """groups whose weights are all equal have scale 0: their minimum counts"""
+    q, scale, minimum = matrix(rng, 5, 128)
+    q[:, 1:3], scale[:, 1:3] = 0, 0.0
+    x = symmetric_case(rng, 3, 4, 32)[0].flatten(-2)
+    want = integer_product(x, q, scale, minimum)
+    float32s(student.int8_linear(x, q, scale, minimum), want, "wrong product", atol=1e-5 * float(want.abs().max()))
 
 
 @checks("int8_linear")
@@ -542,29 +683,33 @@ def vectors(rng, batch, config, t):
 
 @checks("QuantizedKVCache", weight=3)
 def test_all_so_far_in_8_bits(student, rng):
-    """appends of 3, 1 and 2 tokens, some a thousand times as large as others: each vector comes back as near as its own step"""
+    """appends of 3, 1 and 2 tokens, some a thousand times as large as others: each comes back as near as its own step, and stays so"""
     config = small_config(num_hidden_layers=1)
     cache = student.QuantizedKVCache(config, 2, 8)
-    keys, values = [], []
+    keys, values, before = [], [], None
     for t in (3, 1, 2):
         keys.append(vectors(rng, 2, config, t))
         values.append(vectors(rng, 2, config, t))
         got = parts(cache.append(0, keys[-1], values[-1]), "keys", "values")
         as_near(got[0], torch.cat(keys, dim=2), "keys")
         as_near(got[1], torch.cat(values, dim=2), "values")
+        for name, old, new in zip(("keys", "values"), before or (), got, strict=False):
+            equal(new[:, :, : old.shape[2]], old, what=f"the {name} of earlier tokens are not the same as in the append before")
+        before = got
     equal(cache.length, 6, what="wrong length after 3 + 1 + 2 tokens")
 
 
 @checks("QuantizedKVCache")
 def test_layers_apart_in_8_bits(student, rng):
-    """two layers in turn: each its own tokens and its own count, and length is the last one's"""
+    """two layers in turn, keys not contiguous: each layer has its own tokens and its own count, and length is the last one's"""
     config = small_config(num_hidden_layers=2)
     cache = student.QuantizedKVCache(config, 1, 6)
     equal(cache.length, 0, what="a new cache is not empty")
     stored = [[], []]
     for layer, t, length in ((0, 2, 0), (1, 2, 2), (0, 1, 2), (0, 1, 2), (1, 3, 5)):
         stored[layer].append(vectors(rng, 1, config, t))
-        got = parts(cache.append(layer, stored[layer][-1], -stored[layer][-1]), "keys", "values")
+        k = stored[layer][-1].transpose(1, 2).contiguous().transpose(1, 2)
+        got = parts(cache.append(layer, k, -k), "keys", "values")
         as_near(got[0], torch.cat(stored[layer], dim=2), f"keys of layer {layer}")
         as_near(got[1], -torch.cat(stored[layer], dim=2), f"values of layer {layer}")
         equal(cache.length, length, what=f"wrong length after an append to layer {layer}")
@@ -604,20 +749,53 @@ def test_a_full_cache_in_8_bits(student, rng):
         as_near(keys, k, "keys after a refused append")
         as_near(values, -k, "values after a refused append")
     equal(cache.length, 5, what="a cache of max_len 5 holds 5 tokens")
+    ahead = student.QuantizedKVCache(config, 1, 4)
+    ahead.append(0, k[:, :, :3], k[:, :, :3])
+    raises("CacheFull", lambda: ahead.append(0, k[:, :, :2], k[:, :, :2]), naming=4)
+    equal(ahead.length, 0, what="wrong length while the last layer is empty and the first is full")
 
 
 @checks("QuantizedKVCache")
 def test_reset_in_8_bits(student, rng):
-    """reset: empty again, every layer, with all of its room"""
+    """reset: empty again, every layer, with all of its room and the same memory; another cache stays as it is"""
     config = small_config(num_hidden_layers=3)
     cache, k = student.QuantizedKVCache(config, 2, 4), vectors(rng, 2, config, 4)
     before = cache.nbytes
+    cache.append(0, k[:, :, :3], k[:, :, :3])
+    other = student.QuantizedKVCache(config, 2, 4)
+    for layer in range(3):
+        other.append(layer, k[:, :, :1], k[:, :, :1])
+    cache.append(0, k[:, :, :1], k[:, :, :1])
+    cache.reset()
     for t in (3, 4):
         for layer in range(3):
             as_near(parts(cache.append(layer, k[:, :, :t], k[:, :, :t]), "keys", "values")[0], k[:, :, :t], f"keys of layer {layer}")
-        cache.reset()
+        with student.counting() as work:
+            cache.reset()
         equal(cache.length, 0, what="wrong length after reset")
-    equal(cache.nbytes, before, what="nbytes has changed with reset")
+        most = before // 10
+        that(work.largest_bytes <= most, "a reset allocates memory", expected=f"{most} bytes at most", got=f"{work.largest_bytes:,} bytes")
+    equal([cache.nbytes, other.length], [before, 1], what="wrong nbytes, or length of another cache, after reset")
+
+
+@checks("QuantizedKVCache")
+def test_narrow_and_large_keys(student, rng):
+    """keys and values in bfloat16 and float64, up to 200,000, which float16 does not hold: float32 comes back"""
+    config = small_config(num_hidden_layers=1)
+    for dtype in (torch.bfloat16, torch.float64):
+        cache, k = student.QuantizedKVCache(config, 1, 3), vectors(rng, 1, config, 2)
+        k = (2e5 * k / k.abs().amax(dim=-1, keepdim=True)).to(dtype)
+        for name, got, due in zip(("keys", "values"), parts(cache.append(0, k, -k), "keys", "values"), (k, -k), strict=True):
+            as_near(got, due, f"{name} from {dtype}")
+
+
+@checks("QuantizedKVCache")
+def test_8_bits_on_their_device(student):
+    """on the meta device, which has shapes and no values: the memory is there, and so is the result of an append"""
+    config = small_config(num_hidden_layers=2)
+    new = torch.ones(1, config.num_key_value_heads, 2, config.head_dim)
+    for device in ("meta", torch.device("meta")):
+        on_one_device(student.QuantizedKVCache(config, 1, 4, device).append.on_meta(1, new, new))
 
 
 # ---- kl_divergence, perplexity -------------------------------------------------------------------------------------
@@ -654,10 +832,49 @@ def test_no_divergence(student, rng):
 
 @checks("kl_divergence")
 def test_large_logits(student):
-    """logits of 1,000 and more: no inf, no nan"""
+    """logits of 1,000 and more, and logits that differ by 800 in all places of a row: no inf, no nan"""
     p, q = torch.tensor([[1000.0, 1000.0, 0.0]]), torch.tensor([[1000.0, 1001.0, 0.0]])
     want = 0.5 * (math.log(0.5) + math.log1p(math.e)) + 0.5 * (math.log(0.5) - math.log(math.e / (1 + math.e)))
     close(student.kl_divergence(p, q), want, atol=5e-4, what="wrong divergence")  # float32 has steps of 6e-5 there
+    p = torch.tensor([[0.0, 1.5, -2.0], [3.0, 0.25, 0.0]])
+    for shift in (800.0, -800.0):
+        close(student.kl_divergence(p, p + shift), 0.0, atol=1e-3, what=f"wrong divergence of logits that were moved by {shift:g}")
+
+
+@checks("kl_divergence")
+def test_divergence_over_a_long_text(student, hand):
+    """1,103 places: the mean is over all of them alike"""
+    case = hand["divergence"]
+    p, q = (torch.tensor(case[name]).log() for name in "pq")
+    counts = torch.tensor([300, 803])
+    got = student.kl_divergence(p.repeat_interleave(counts, dim=0), q.repeat_interleave(counts, dim=0))
+    close(got, 300 / 1103 * case["first"], atol=2e-6, what="wrong mean of 1,103 places")
+
+
+@checks("kl_divergence")
+def test_divergence_over_a_large_vocabulary(student):
+    """20,000 tokens, each as likely as the others for the reference: the sum runs over all of them"""
+    p, q = torch.zeros(2, 20_000), torch.zeros(2, 20_000)
+    q[:, ::2] = 1.0
+    want = math.log((1 + math.e) / 2) - 0.5  # ln 20,000 cancels
+    close(student.kl_divergence(p, q), want, atol=1e-4, what="wrong divergence of 20,000 tokens")
+
+
+@checks("kl_divergence")
+def test_all_but_impossible_tokens(student):
+    """a token that the other model holds for e^-150: it counts 150"""
+    want = 75 - math.log(2)
+    close(student.kl_divergence(torch.zeros(1, 2), torch.tensor([[-150.0, 0.0]])), want, rtol=1e-4, what="wrong divergence")
+
+
+@checks("kl_divergence")
+def test_divergence_of_narrow_logits(student, rng):
+    """logits in float16, bfloat16 and float64: computed in float32 or better"""
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        p, q = ((4 * torch.randn(8, 25, generator=rng)).to(dtype) for _ in range(2))
+        logs = [x.double() - x.double().logsumexp(dim=-1, keepdim=True) for x in (p, q)]
+        want = float((logs[0].exp() * (logs[0] - logs[1])).sum()) / 8
+        close(student.kl_divergence(p, q), want, rtol=1e-4, what=f"wrong divergence of logits in {dtype}")
 
 
 @checks("perplexity", weight=2)
@@ -677,19 +894,51 @@ def test_perplexity_by_hand(student, hand):
 
 @checks("perplexity")
 def test_nothing_is_known(student):
-    """equal logits: as many as there are tokens; a model that is sure and right: 1"""
+    """equal logits: as many as there are tokens; a model that is sure and right: 1; a vocabulary of 49,152"""
     ids = torch.tensor([4, 0, 2, 6])
     close(student.perplexity(torch.full((4, 7), 3.0), ids), 7.0, atol=1e-4, what="wrong perplexity of equal logits")
     sure = 200 * torch.nn.functional.one_hot(torch.tensor([0, 2, 6, 1]), 7).float()
     close(student.perplexity(sure, ids), 1.0, atol=1e-5, what="wrong perplexity of a model that knows")
+    logits = torch.zeros(3, 49152)  # as many tokens as SmolLM2 has
+    logits[0, 49151] = math.log(49151.0)  # p is 1/2 there
+    got = student.perplexity(logits, torch.tensor([0, 49151, 40000]))
+    close(got, math.sqrt(2 * 49152), rtol=1e-3, what="wrong perplexity with a vocabulary of 49,152")
+
+
+@checks("perplexity")
+def test_perplexity_of_a_long_text(student):
+    """1,102 tokens: each prediction counts as much as any other"""
+    logits = torch.tensor([[0.25, 0.25, 0.5], [0.125, 0.75, 0.125]]).log().repeat_interleave(torch.tensor([400, 702]), dim=0)
+    want = 2 ** ((400 * 2 + 701 * 3) / 1101)  # -log2 of 1/4 and of 1/8
+    close(student.perplexity(logits, torch.zeros(1102, dtype=torch.int64)), want, rtol=1e-4, what="wrong perplexity of 1,102 tokens")
+
+
+@checks("perplexity")
+def test_a_surprise(student):
+    """a token of e^-150, and logits of 2,000: no inf, no nan, and nothing is cut off"""
+    got = student.perplexity(torch.tensor([[0.0, -150.0], [0.0, -150.0], [0.0, 0.0]]), torch.tensor([0, 1, 0]))
+    close(got, math.exp(75), rtol=1e-3, what="wrong perplexity of a text with a token of e^-150")
+    got = student.perplexity(torch.tensor([[2000.0, 2001.0], [-2000.0, -2000.0], [0.0, 0.0]]), torch.tensor([0, 0, 1]))
+    close(got, math.sqrt(2 * (1 + math.e)), rtol=1e-3, what="wrong perplexity with logits of 2,000")
+
+
+@checks("perplexity")
+def test_perplexity_of_narrow_logits(student, rng):
+    """logits in float16, bfloat16 and float64: computed in float32 or better"""
+    ids = torch.arange(12) % 5
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        logits = (3 * torch.randn(12, 6, generator=rng)).to(dtype)
+        rows = logits.double().softmax(dim=-1).tolist()
+        want = math.prod(rows[t][(t + 1) % 5] for t in range(11)) ** (-1 / 11)
+        close(student.perplexity(logits, ids), want, rtol=1e-4, what=f"wrong perplexity of logits in {dtype}")
 
 
 @checks("perplexity")
 def test_the_last_row_is_not_asked(student):
-    """the last row, and the first token, change nothing"""
+    """the last row, with -inf too, and the first token change nothing"""
     logits = torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 1.0], [5.0, 0.0, 0.0]])
     want = math.exp(-(logits[:2].double().log_softmax(-1)[torch.arange(2), torch.tensor([2, 1])].mean()))
     for first in range(3):
-        for last in (-50.0, 0.0, 50.0):
+        for last in (-50.0, 0.0, 50.0, -math.inf):
             logits[2, 1] = last
             close(student.perplexity(logits, torch.tensor([first, 2, 1])), want, atol=1e-5, what="wrong perplexity")

@@ -154,6 +154,16 @@ def test_affine_magnitudes(student, rng):
         numbers(got[0], [0, 15, 10], torch.uint8, f"wrong q of numbers from {low:g} to {high:g}")
 
 
+@checks("quantize_affine")
+def test_affine_far_from_zero(student, rng):
+    """40 numbers between -14,000 and -13,999: the minimum is subtracted before the division, or float32 loses the steps"""
+    counts = torch.randint(702, (2, 40), generator=rng)  # 701 is prime: no number is between two steps
+    counts[:, 5], counts[:, 30] = 0, 701
+    got = parts(student.quantize_affine(counts / 1024 - 14000), "q", "scale", "minimum")
+    float32s(got[1], [[701 / 1024 / 255]] * 2, "wrong scale of numbers far from 0")
+    numbers(got[0], (counts.double() * 255 / 701).round(), torch.uint8, "wrong q of numbers far from 0")
+
+
 # ---- dequantize ----------------------------------------------------------------------------------------------------
 
 
@@ -343,6 +353,21 @@ def test_written_with_a_coarse_scale(student):
     same(q, (1.2 * steps).round().clamp(0, 15), "wrong numbers in the block")
 
 
+@checks("write_q4_1")
+def test_written_beside_equal_numbers(student, rng):
+    """blocks of equal numbers, and of numbers that float16's scale does not tell apart, among others: each as if it were alone"""
+    q = torch.randint(16, (2, 3, 32), generator=rng)
+    q[..., 0], q[..., 31] = 0, 15
+    x = 0.75 * q - 4.5
+    x[0, 1], x[1, 0] = 7.25, 3e-8 * (torch.arange(32) % 4)
+    q[0, 1], q[1, 0] = 0, 0
+    scale = torch.full((2, 3, 1), 0.75)
+    scale[0, 1], scale[1, 0] = 0.0, 0.0
+    got = read_back(student.write_q4_1(x), (2, 3))
+    equal(got[1], scale, what="wrong scale in the blocks")
+    same(got[0], q, "wrong numbers in the blocks")
+
+
 # ---- quantized_linear, int8_linear ---------------------------------------------------------------------------------
 
 
@@ -351,6 +376,8 @@ def test_random_products(student, rng):
     """random matrices and x, of one group and of several"""
     for groups in (1, 40, 2, 5):
         q, scale, minimum = matrix(rng, integer(rng, 1, 9), 32 * groups)
+        if groups > 1:  # equal weights: scale 0, and the minimum counts
+            scale[:, groups // 2] = 0.0
         x = torch.randn(*shape_of(rng), 32 * groups, generator=rng) + 0.5
         want = x.double() @ weights_of(q, scale, minimum).T
         got = student.quantized_linear(x, q, scale, minimum, _unchanged=True)
@@ -391,6 +418,7 @@ def test_groups_of_unlike_size(student, rng):
         x = x * 10.0 ** (3 * torch.rand(groups, 1, generator=rng))
         if groups > 2:
             x[..., 1, :] = 0.0
+            scale[:, 2] = 0.0
         x = x.flatten(-2)
         got = student.int8_linear(x, q, scale, minimum, _unchanged=True)
         want = integer_product(x, q, scale, minimum)
@@ -577,6 +605,38 @@ def test_improbable_tokens(student):
     """what the other model holds for all but impossible: e^-60 and e^-200, each a half for the reference"""
     p, q = torch.zeros(3, 2), torch.tensor([[0.0, -60.0], [0.0, 0.0], [-200.0, 0.0]])
     close(student.kl_divergence(p, q), (130 - 2 * math.log(2)) / 3, rtol=1e-4, what="wrong divergence")
+
+
+@checks("kl_divergence")
+def test_many_places_and_many_tokens(student, rng):
+    """3,001 places; 60,000 tokens of which none is likely; the same logits, moved by 1,500"""
+    p, q = (2 * torch.randn(3001, 3, generator=rng) for _ in range(2))
+    p[:700] *= 3
+    want = float((p.double().softmax(-1) * (p.double().log_softmax(-1) - q.double().log_softmax(-1))).sum() / 3001)
+    close(student.kl_divergence(p, q), want, rtol=1e-4, what="wrong divergence of 3,001 places")
+    p, q = torch.zeros(1, 60_000), torch.zeros(1, 60_000)
+    q[:, 1000:21000] = -2.0
+    want = math.log((2 + math.exp(-2)) / 3) + 2 / 3
+    close(student.kl_divergence(p, q), want, atol=1e-4, what="wrong divergence of 60,000 tokens")
+    p = torch.tensor([[0.5, 0.0, -1.0]])
+    for a, b in ((p, p - 1500), (p + 1500, p), (p, p + 1500)):
+        close(student.kl_divergence(a, b), 0.0, atol=2e-3, what="wrong divergence of logits that were moved by 1,500")
+
+
+@checks("perplexity")
+def test_many_tokens(student, rng):
+    """2,500 tokens of text; a vocabulary of 70,000; a last row of -inf but for one token"""
+    logits, ids = 2 * torch.randn(2500, 4, generator=rng), torch.randint(4, (2500,), generator=rng)
+    logits[1900:] *= 3
+    logits[-1] = torch.tensor([-math.inf, 0.0, -math.inf, -math.inf])
+    ids[0] = 2
+    rows = logits[:-1].double().log_softmax(-1)
+    want = math.exp(-float(rows[torch.arange(2499), ids[1:]].mean()))
+    close(student.perplexity(logits, ids), want, rtol=1e-4, what="wrong perplexity of 2,500 tokens")
+    logits = torch.zeros(3, 70_000)
+    logits[0, 69_000] = math.log(70_001.0)  # of 140,000 in all, so it has 1/2
+    got = student.perplexity(logits, torch.tensor([0, 69_000, 35_000]))
+    close(got, math.sqrt(2 * 70_000), rtol=1e-3, what="wrong perplexity of 70,000 tokens")
 
 
 @checks("perplexity")
