@@ -486,7 +486,7 @@ def test_position_stays_a_tensor(student, rng):
 
 @checks("static_decode")
 def test_static_step_on_another_device(student):
-    """on the meta device: whatever is made is on the device of keys and values, the logits are in the model's precision, nothing is asked for"""
+    """on the meta device: all is made on the device of keys and values, the logits have the model's precision, nothing is read"""
     c = tiny().config
     keys = torch.zeros(c.num_hidden_layers, 2, c.num_key_value_heads, 8, c.head_dim, dtype=torch.bfloat16)
     ids, num_pad, position = torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4)
