@@ -166,7 +166,7 @@ def _by_a_factor(g: Tensor, w: Tensor) -> str | None:
     if math.isclose(factor, -1, rel_tol=1e-4):
         return "Every number is right but for its sign."
     name = next((name for value, name in FACTORS.items() if math.isclose(factor, value, rel_tol=1e-4)), f"{factor:.4g}")
-    return f"Every number is {name} times the expected one."
+    return None if name == "1" else f"Every number is {name} times the expected one."
 
 
 def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
@@ -175,7 +175,8 @@ def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
         return None
     gaps = g[told] - w[told]
     gap = float(gaps.median())
-    if math.isfinite(gap) and torch.allclose(gaps, torch.full_like(gaps, gap), rtol=1e-4, atol=1e-6 * (1 + float(w[told].abs().max()))):
+    noise = 1e-6 * (1 + float(w[told].abs().max()))
+    if math.isfinite(gap) and abs(gap) > noise and torch.allclose(gaps, torch.full_like(gaps, gap), rtol=1e-4, atol=noise):
         return f"Every number is {abs(gap):.4g} {'more' if gap > 0 else 'less'} than expected."
     return None
 

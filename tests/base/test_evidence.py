@@ -47,6 +47,13 @@ def test_what_is_refused_for_its_last_digits_is_told_no_place_factor_or_amount()
         assert cause_of(close, got, want, atol=1e-9, rtol=1e-9) is None
 
 
+def test_no_factor_of_one_and_no_amount_of_nothing_is_told():
+    want = ROWS.double()
+    assert cause_of(close, want * 1.0003, want) is None
+    large = 1e6 * want
+    assert cause_of(close, large + torch.tensor([0.0, 0.0, 0.5]), large, atol=1e-3, rtol=0) is None
+
+
 def test_where_the_values_show_nothing_nothing_is_told():
     noise = torch.tensor([[0.31, 0.11, 0.42], [0.17, 0.05, 0.33], [0.9, 0.71, 0.01]])
     assert cause_of(close, noise, ROWS) is None
