@@ -22,7 +22,7 @@ I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.
 class Vector:
     """A value of LLVM, of as many lanes as its type has, or one.
 
-    + - * / are for integers or floats, & ^ << >> for integers; >> fills with zeros.
+    + - * / are for integers or floats, & | ^ << >> for integers; >> fills with zeros.
     """
 
     def __init__(self, code: Code, value: ir.Value) -> None:
@@ -51,6 +51,9 @@ class Vector:
 
     def __and__(self, other: Vector | int) -> Vector:
         return self._with(other, "and_", "")
+
+    def __or__(self, other: Vector | int) -> Vector:
+        return self._with(other, "or_", "")
 
     def __xor__(self, other: Vector | int) -> Vector:
         return self._with(other, "xor", "")
@@ -210,10 +213,10 @@ class Code:
         return y * ((n.to_whole() + 127) << 23).bits_as(x.type)
 
 
-def written(body: Callable[..., None], name: str = "") -> Any:
+def written(body: Callable[..., None], name: str = "", kind: type[Code] = Code) -> Any:
     """Return an intrinsic of numba that body(code, ...) writes.
 
-    Its arguments are the instruction set and the body's addresses and counts.
+    Its arguments are the instruction set and the body's addresses and counts. kind: the class of the code, if calls are to be replaced.
     """
     name, count = name or body.__name__, len(inspect.signature(body).parameters) - 1
     names = ", ".join(f"a{i}" for i in range(count))
@@ -222,7 +225,7 @@ def written(body: Callable[..., None], name: str = "") -> Any:
         signature = types.void(isa, *[types.intp] * count)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            code = Code(builder, isa.count)
+            code = kind(builder, isa.count)
             body(code, *(Vector(code, value) for value in args[1:]))
             return context.get_dummy_value()
 
