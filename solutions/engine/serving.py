@@ -26,7 +26,8 @@ Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
 class Parts:
     """The replaceable parts of a serving engine, called as in Days 13 and 14.
 
-    forward gets the model as it was given; without one a `Runner` does the pass.
+    flatten may add to the tokens what forward needs of the requests. forward gets the model as it was given; without one a `Runner` does
+    the pass.
     """
 
     pool: Callable[[int], PrefixPool] = PrefixPool
@@ -34,6 +35,7 @@ class Parts:
     scheduler: Callable[..., Scheduler] = Scheduler
     update: Callable[[Scheduler, Plan, list[int]], list[Any]] = rules.update
     abort: Callable[[Scheduler, Request], None] = rules.abort
+    flatten: Callable[[list[Any]], Any] = flatten_chunks
     forward: Forward | None = None
 
 
@@ -73,7 +75,7 @@ class ServingEngine:
         kv = parts.memory(model.config, num_blocks, block_size, model.dtype, model.device)
         self.pool = parts.pool(num_blocks)
         self.scheduler = parts.scheduler(self.pool, block_size, token_budget=token_budget, max_running=max_running)
-        self._update, self._abort = parts.update, parts.abort
+        self._update, self._abort, self._flatten = parts.update, parts.abort, parts.flatten
         self._forward: Callable[[Flat, list[PagedSequence]], Tensor]
         if (forward := parts.forward) is None:
             self._forward = Runner(pack(model), kv, max_len=num_blocks * block_size)
@@ -117,7 +119,7 @@ class ServingEngine:
         plan = self.scheduler.schedule()
         if not plan.chunks:
             return []
-        logits = self._forward(flatten_chunks(plan.chunks), [request.sequence for request, _ in plan.chunks])
+        logits = self._forward(self._flatten(plan.chunks), [request.sequence for request, _ in plan.chunks])
         fed: list[Any] = [request for request, _ in plan.chunks]
         for request, (_, n) in zip(fed, plan.chunks, strict=True):
             if request.num_cached is None:  # its first chunk: what lies before it was found
