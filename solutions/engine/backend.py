@@ -160,7 +160,7 @@ def _in_blocks(path: Path, name: str, size: Size) -> Choice:
     if not path.is_file():
         raise ModelError("stored as float weights, not in blocks")
     try:
-        from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set
+        from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set, flatten_prompts
         from solutions.engine.quantized.progress import compiling_is_told
 
         isa = best_instruction_set()
@@ -180,6 +180,7 @@ def _in_blocks(path: Path, name: str, size: Size) -> Choice:
         max_running=size.rows,
         parts=Parts(
             memory=lambda *_: None,  # type: ignore[arg-type]  # the engine has its own
+            flatten=flatten_prompts,
             forward=lambda model, flat, sequences, kv: engine.forward(flat, sequences),
         ),
     )

@@ -11,7 +11,7 @@ from numba.core import config as _config
 
 from course.kit.paths import ROOT
 
-SOURCES = ("instruction_sets.py", "kernels.py", "step.py", "vectors.py")
+SOURCES = ("amx.py", "instruction_sets.py", "kernels.py", "step.py", "vectors.py")
 _sources = b"".join((Path(__file__).parent / name).read_bytes() for name in SOURCES)
 COMPILED = ROOT / "build" / "compiled" / hashlib.sha256(_sources).hexdigest()[:16]
 """Directory of the compiled code.

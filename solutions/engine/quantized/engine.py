@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,14 +16,18 @@ from torch import Tensor
 
 from course.kit import paths
 from solutions.batching import left_pad
-from solutions.continuous_batching import Flat
+from solutions.continuous_batching import Flat, Request, flatten_chunks
 from solutions.engine.sampling import require_numbers
 from solutions.paging import PagedSequence
 
-from .instruction_sets import NAMES, InstructionSet, available, best_instruction_set
+from .amx import SIDE, aligned, configuration
+from .instruction_sets import AMX, NAMES, InstructionSet, available, best_instruction_set
 from .kernels import BLOCK
-from .step import ROWS, run
+from .step import AMX_ROWS, ROWS, run
 from .weights import QuantizedModel
+
+AMX_PROMPT = 16
+"""Tokens of the shortest prompt that is read by AMX: it multiplies 16 rows at a time, whether there are as many or not."""
 
 
 class Crew:
@@ -57,6 +62,19 @@ class Crew:
             orders.put(None)
 
 
+@dataclass
+class FlatPrompts(Flat):
+    """The chunks of a step, with the length of each one's prompt."""
+
+    prompts: list[int]
+
+
+def flatten_prompts(chunks: list[tuple[Request, int]]) -> FlatPrompts:
+    """Return the tokens of a plan's chunks as `flatten_chunks` does, with the lengths of their prompts."""
+    flat = flatten_chunks(chunks)
+    return FlatPrompts(flat.ids, flat.positions, flat.bounds, [len(request.prompt) for request, _ in chunks])
+
+
 class QuantizedEngine:
     """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
@@ -64,6 +82,11 @@ class QuantizedEngine:
     file. Inputs of a product are rounded to 8 bits, and so is the rounding error: 16 bits in all, in two products of 8. Keys and values are
     stored in float16; everything else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not on
     the rows beside it, nor on the number of threads.
+
+    With AMX the tokens of a prompt of 16 tokens or more are multiplied in two bfloat16 each, which are 16 bits, too, but not the same ones.
+    Shorter prompts, the tokens of an answer and guesses are multiplied as without AMX. So a token's way depends on its position and on the
+    length of its prompt alone: not on how the prompt is cut, nor on the texts beside it, and the logits neither. But a token that is read
+    as part of a prompt and one that is read by `decode` differ in their last bits.
     """
 
     def __init__(
@@ -91,7 +114,7 @@ class QuantizedEngine:
         self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
         self.crew = Crew(threads or torch.get_num_threads())
         self.guesses = guesses
-        self.rows = max(batch * (1 + guesses), ROWS)
+        self.rows = max(batch * (1 + guesses), AMX_ROWS if self.isa == AMX else ROWS)
         self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
         angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))
         self.tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
@@ -101,6 +124,7 @@ class QuantizedEngine:
             np.zeros((m.layers, batch, m.key_heads, max_len, m.head_dim), np.uint16),
         )
         self.work = self._work(self.rows, sets * len(self.isa))
+        self.amx = self._amx_work(self.rows) if self.isa == AMX else None
         self.barrier = np.zeros(16, np.int64)
 
     def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
@@ -113,14 +137,24 @@ class QuantizedEngine:
         made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
         return *made, *(np.zeros(shape, np.float32) for shape in [*each, (2 * self.batch * (1 + self.guesses), m.vocab_size)])
 
-    def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any) -> Any:
+    def _amx_work(self, rows: int) -> tuple[Any, ...]:
+        """Allocate AMX's buffers: its configuration, the operands of inputs of both widths, and a panel of weights for each thread."""
+        m, sets = self.model, -(-rows // SIDE)
+        widths = max(m.width, m.heads * m.head_dim) // 32, m.inner // 32
+        shapes = [*((sets, width, 2, SIDE, 32) for width in widths), (self.crew.threads, max(widths), 2, 2, SIDE, 32)]
+        return configuration(), *(aligned(shape, np.uint16) for shape in shapes)
+
+    def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any, prompts: Any = 0) -> Any:
         """Run one pass over rows ids (R,), each of a sequence at a position, and return the logits of the wanted rows.
 
-        The next pass overwrites them.
+        prompts: the lengths of the rows' prompts, 0 for rows that are not part of one. The next pass overwrites the logits.
         """
-        rows = tuple(np.ascontiguousarray(each, np.int64) for each in (ids, sequences, positions, wanted))
-        model = (self.sizes, self.model.weights, self.tables, self.cache, self.work)
-        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, *model))
+        ids, sequences, positions, wanted, prompts = (np.asarray(each, np.int64) for each in (ids, sequences, positions, wanted, prompts))
+        by_amx = (positions < prompts) & (prompts >= AMX_PROMPT) & (self.amx is not None)
+        order = np.argsort(~by_amx, kind="stable")
+        rows = ids[order], sequences[order], positions[order], np.argsort(order)[wanted]
+        model = (self.sizes, self.model.weights, self.tables, self.cache, self.work, self.amx)
+        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, by_amx.sum(), *model))
         return self.work[-1][: len(wanted)]
 
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
@@ -140,7 +174,8 @@ class QuantizedEngine:
             for first in range(0, len(text), self.rows):
                 part = text[first : first + self.rows]
                 last = first + len(part) == len(text)
-                got = self._run(part, np.full(len(part), row), np.arange(first, first + len(part)), [len(part) - 1] if last else [])
+                wanted = [len(part) - 1] if last else []
+                got = self._run(part, np.full(len(part), row), np.arange(first, first + len(part)), wanted, len(text))
             logits[row] = got[0]
             self.lengths[row] = len(text)
         return torch.from_numpy(logits)
@@ -187,7 +222,7 @@ class QuantizedEngine:
         """
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
-    def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
+    def forward(self, flat: FlatPrompts, sequences: list[PagedSequence]) -> Tensor:
         """Run a pass for chunks of texts -> logits (R, V), as `ServingEngine` needs of a `forward`.
 
         Each text is in one block of max_len tokens, and the block's number is its row in this engine. There are R <= batch chunks, with at
@@ -195,7 +230,8 @@ class QuantizedEngine:
         """
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         rows = np.repeat([sequence.blocks[0] for sequence in sequences], sizes)
-        return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, np.array(flat.bounds[1:]) - 1).copy())
+        last, prompts = np.array(flat.bounds[1:]) - 1, np.repeat(flat.prompts, sizes)
+        return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, last, prompts).copy())
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a pass of one token in row 0.

@@ -1,5 +1,7 @@
 """The code that differs between kinds of processor: sums of products of bytes, and waiting. LLVM finds everything else itself.
 
+AMX is AVX-512 and, for the rows of a prompt, the products in `amx.py`.
+
 A weight's bytes are 0 to 15, or 0 to 255 and 128 too large; an input's are -127 to 127.
 """
 
@@ -12,11 +14,15 @@ import llvmlite.ir as ir
 from llvmlite import binding
 from numba.core.registry import cpu_target
 
+from .permission import granted
 from .vectors import I8, I16, I32, Code, Vector
 
 InstructionSet = tuple[int, ...]
-AVX512, AVX2, ARM = (0,) * 16, (0,) * 8, (0,) * 4
-"""An instruction set, as an argument: numba sees its type, whose length is the number of float32 lanes of a register."""
+AMX, AVX512, AVX2, ARM = (1,) * 16, (0,) * 16, (0,) * 8, (0,) * 4
+"""An instruction set, as an argument: numba sees its type, whose length is the number of float32 lanes of a register.
+
+To numba AMX is AVX-512; the two kinds of products differ in what they are called with.
+"""
 Weights = list[tuple[Vector, int]]
 """Registers of a tile, each with the index of the block's number that it begins with."""
 
@@ -99,8 +105,10 @@ class Instructions:
     pause: Callable[[Code], None]
 
 
+VNNI = ("avx512vnni", "avx512bw", "avx512vl")
 SETS = {
-    AVX512: Instructions("AVX-512 with VNNI", ("avx512vnni", "avx512bw", "avx512vl"), vnni4, vnni8, x86_pause),
+    AMX: Instructions("AMX and AVX-512 with VNNI", ("amx-tile", "amx-bf16", *VNNI), vnni4, vnni8, x86_pause),
+    AVX512: Instructions("AVX-512 with VNNI", VNNI, vnni4, vnni8, x86_pause),
     AVX2: Instructions("AVX2", ("avx2", "fma", "f16c"), avx2_4, avx2_8, x86_pause),
     ARM: Instructions("ARM with dot products", ("dotprod",), arm4, arm8, arm_pause),
 }
@@ -133,11 +141,12 @@ def dot_products_are_known(triple: str, cpu: str, features: str) -> bool:
 
 
 def available() -> list[InstructionSet]:
-    """Return the instruction sets that have kernels and that this processor has, the widest first."""
+    """Return the instruction sets that have kernels and that may be used on this processor, the widest first."""
     has = dict(binding.get_host_cpu_features())
     if binding.get_process_triple().startswith(("aarch64", "arm64")):
         has["dotprod"] = dot_products_are_known(*cpu_target.target_context.codegen().magic_tuple())
-    return [isa for isa, each in SETS.items() if all(has.get(feature) for feature in each.features)]
+    found = [isa for isa, each in SETS.items() if all(has.get(feature) for feature in each.features)]
+    return [isa for isa in found if isa != AMX or granted()]
 
 
 def best_instruction_set() -> InstructionSet:

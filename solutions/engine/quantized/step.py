@@ -2,12 +2,16 @@
 
 The threads meet at barriers, and divide the tiles and rows among them. A pass takes any rows: each is a token with its sequence and its
 position, as on Day 14. So one function does a decode step of a batch, a part of a prompt, and both at once.
+
+The first amx_rows rows of a pass are multiplied by AMX, the others by the kernels that every instruction set has. Without AMX there are no
+operands: numba sees None's type and leaves out the code for them, which LLVM could not compile for this processor.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from .amx import SIDE, configure, multiply4_by_amx, release, split
 from .compiled import kept
 from .kernels import (
     BLOCK,
@@ -35,6 +39,8 @@ from .kernels import (
 
 ROWS = 32
 """Rows of a prompt in one pass: their inputs stay in the fast caches while the weights stream by."""
+AMX_ROWS = 128
+"""The same with AMX, which unpacks the weights once a pass."""
 HALF = 2
 
 
@@ -140,6 +146,29 @@ def quantize_twice(isa, x, coarse, rest):
 
 
 @kept
+def write_input(isa, x, r, block, rows, amx_rows, inputs, operands):
+    """Write numbers x of row r, which begin with a block, as inputs of the next product of `rows` rows; x is overwritten."""
+    if operands is not None and r < amx_rows:
+        split(isa, x.ctypes.data, operands[r // SIDE, block, 0, r % SIDE].ctypes.data, len(x) // 32)
+        return
+    i, rest = r - amx_rows, rows - amx_rows
+    quantize_twice(isa, x, inputs[i, block * BLOCK :], inputs[rest + i, block * BLOCK :])
+
+
+@kept
+def multiply(isa, weight, first, last, inputs, operands, rows, amx_rows, panel, out):
+    """Multiply tiles first to last - 1 of a weight of 4 bits, (tiles, blocks, bytes), by all rows of the inputs, into out.
+
+    If there are amx_rows, the number of tiles must be even.
+    """
+    blocks = weight.shape[1]
+    if operands is not None and amx_rows > 0:
+        multiply4_by_amx(isa, weight.ctypes.data, first, last, operands, amx_rows, panel, out, blocks)
+    if rows > amx_rows:
+        multiply4(isa, weight.ctypes.data, first, last, inputs.ctypes.data, rows - amx_rows, out[amx_rows:], blocks)
+
+
+@kept
 def turned(head, cos, sin):
     """Rotate a head of a query or key by its position, in place."""
     half = len(cos)
@@ -184,8 +213,8 @@ def attend(isa, heads, keys, values, length, scratch, out):
 
 
 @kept
-def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, inputs):
-    """Add the last product to the chosen rows of x, and write their norms, quantized, as inputs of the next product.
+def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, amx_rows, inputs, operands):
+    """Add the last product to the chosen rows of x, and write their norms as inputs of the next product.
 
     Like all functions below, this does one thread's share.
     """
@@ -194,15 +223,16 @@ def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, input
         r = chosen[i]
         x[r] += added[r]
         normed(x[r], weight, epsilon, row)
-        quantize_twice(isa, row[: x.shape[1]], inputs[i], inputs[len(chosen) + i])
+        write_input(isa, row[: x.shape[1]], i, 0, len(chosen), amx_rows, inputs, operands)
 
 
 @kept
-def project(isa, me, threads, weight, inputs, rows, out):
-    """Multiply a weight of 4 bits, (tiles, blocks, bytes), by all rows of inputs."""
-    tiles, blocks, _ = weight.shape
-    begin, end = share(tiles, me, threads)
-    multiply4(isa, weight.ctypes.data, begin, end, inputs.ctypes.data, rows, out[:, begin * len(isa) :], blocks)
+def project(isa, me, threads, weight, inputs, operands, rows, amx_rows, panel, out):
+    """Multiply a weight of 4 bits by all rows of inputs: a unit is a tile, or two with AMX."""
+    tiles = 2 if amx_rows > 0 else 1
+    begin, end = share(len(weight) // tiles, me, threads)
+    begin, end = begin * tiles, end * tiles
+    multiply(isa, weight, begin, end, inputs, operands, rows, amx_rows, panel, out[:, begin * len(isa) :])
 
 
 @kept
@@ -227,8 +257,8 @@ def rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, head
 
 
 @kept
-def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, values, scratch, row, inputs):
-    """Attend with the queries of each row to its text so far, and quantize the results: a unit is a row's key head."""
+def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, values, scratch, row, amx_rows, inputs, operands):
+    """Attend with the queries of each row to its text so far, and write the results as inputs: a unit is a row's key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     R, group = len(sequences), H // K
     begin, end = share(R * K, me, threads)
@@ -238,25 +268,25 @@ def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, valu
         queries = heads[r].reshape(H + 2 * K, Dh)[g * group : (g + 1) * group]
         out = row[: group * Dh].reshape(group, Dh)
         attend(isa, queries, keys[s, g], values[s, g], p + 1, scratch, out)
-        first = g * group * Dh // 32 * BLOCK
-        quantize_twice(isa, out.reshape(group * Dh), inputs[r, first:], inputs[R + r, first:])
+        write_input(isa, out.reshape(group * Dh), r, g * group * Dh // 32, R, amx_rows, inputs, operands)
 
 
 @kept
-def gate_and_up(isa, me, threads, gate, up, inputs, rows, halves, inner_inputs):
-    """Multiply by the MLP's two first weights, apply SwiGLU, and quantize the results: a unit is 32 numbers of all rows.
+def gate_and_up(isa, me, threads, gate, up, inputs, operands, rows, amx_rows, panel, halves, inner_inputs, inner_operands):
+    """Multiply by the MLP's two first weights, apply SwiGLU, and write the results as inputs: a unit is 32 numbers of all rows.
 
     They are a block of the next product's input, so no thread waits between these steps.
     """
-    blocks, tiles = gate.shape[1], 32 // len(isa)
+    tiles = 32 // len(isa)
     g, u = halves[0], halves[1]
     begin, end = share(len(gate) // tiles, me, threads)
     for unit in range(begin, end):
-        multiply4(isa, gate.ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, rows, g, blocks)
-        multiply4(isa, up.ctypes.data, unit * tiles, (unit + 1) * tiles, inputs.ctypes.data, rows, u, blocks)
+        first, last = unit * tiles, (unit + 1) * tiles
+        multiply(isa, gate, first, last, inputs, operands, rows, amx_rows, panel, g)
+        multiply(isa, up, first, last, inputs, operands, rows, amx_rows, panel, u)
         swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, rows * tiles)
         for r in range(rows):
-            quantize_twice(isa, g[r], inner_inputs[r, unit * BLOCK :], inner_inputs[rows + r, unit * BLOCK :])
+            write_input(isa, g[r], r, unit, rows, amx_rows, inner_inputs, inner_operands)
 
 
 @kept
@@ -269,16 +299,27 @@ def head(isa, me, threads, embedding, inputs, rows, logits):
 
 
 @kept
-def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, weights, tables, cache, work):
+def operands_of(isa, me, amx_rows, amx):
+    """Return a thread's buffers for AMX, and set up its registers if they will be used: (None, None, None) without AMX."""
+    if amx is None:
+        return None, None, None
+    if amx_rows > 0:
+        configure(isa, amx[0].ctypes.data)
+    return amx[1], amx[2], amx[3][me]
+
+
+@kept
+def run(isa, me, threads, barrier, ids, sequences, positions, wanted, amx_rows, sizes, weights, tables, cache, work, amx):
     """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
 
-    Every thread calls it with its own number `me`. sizes, weights, tables, cache, work: as `engine.QuantizedEngine` makes them.
+    Every thread calls it with its own number `me`. sizes, weights, tables, cache, work, amx: as `engine.QuantizedEngine` makes them.
     """
     layers, D, _, _, _, _, _, epsilon = sizes
     embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights
     keys, values = cache
     x, added, heads, inputs, inner_inputs, scratch, halves, h, logits = work
-    R, wait = len(ids), barrier.ctypes.data
+    operands, inner_operands, panel = operands_of(isa, me, amx_rows, amx)
+    R, A, wait = len(ids), amx_rows, barrier.ctypes.data
     row, every = h[me], np.arange(R)
 
     begin, end = share(R, me, threads)
@@ -286,23 +327,26 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, sizes, wei
         look_up(isa, embedding, ids[r], D, x[r])
         added[r] = 0
     for layer in range(layers):
-        add_and_norm(isa, me, threads, every, x, added, attention_norm[layer], epsilon, row, inputs)
+        k, v = keys[layer], values[layer]
+        add_and_norm(isa, me, threads, every, x, added, attention_norm[layer], epsilon, row, A, inputs, operands)
         meet(isa, wait, threads)
-        project(isa, me, threads, qkv[layer], inputs, R, heads)
+        project(isa, me, threads, qkv[layer], inputs, operands, R, A, panel, heads)
         meet(isa, wait, threads)
-        rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, keys[layer], values[layer])
+        rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, k, v)
         meet(isa, wait, threads)
-        attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys[layer], values[layer], scratch[me], row, inputs)
+        attend_rows(isa, me, threads, sizes, sequences, positions, heads, k, v, scratch[me], row, A, inputs, operands)
         meet(isa, wait, threads)
-        project(isa, me, threads, o_proj[layer], inputs, R, added)
+        project(isa, me, threads, o_proj[layer], inputs, operands, R, A, panel, added)
         meet(isa, wait, threads)
-        add_and_norm(isa, me, threads, every, x, added, mlp_norm[layer], epsilon, row, inputs)
+        add_and_norm(isa, me, threads, every, x, added, mlp_norm[layer], epsilon, row, A, inputs, operands)
         meet(isa, wait, threads)
-        gate_and_up(isa, me, threads, gate[layer], up[layer], inputs, R, halves[me], inner_inputs)
+        gate_and_up(isa, me, threads, gate[layer], up[layer], inputs, operands, R, A, panel, halves[me], inner_inputs, inner_operands)
         meet(isa, wait, threads)
-        project(isa, me, threads, down[layer], inner_inputs, R, added)
+        project(isa, me, threads, down[layer], inner_inputs, inner_operands, R, A, panel, added)
         meet(isa, wait, threads)
-    add_and_norm(isa, me, threads, wanted, x, added, last_norm, epsilon, row, inputs)
+    add_and_norm(isa, me, threads, wanted, x, added, last_norm, epsilon, row, 0, inputs, operands)
     meet(isa, wait, threads)
     head(isa, me, threads, embedding, inputs, len(wanted), logits)
     meet(isa, wait, threads)
+    if amx is not None and amx_rows > 0:
+        release(isa)

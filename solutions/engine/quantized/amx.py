@@ -1,0 +1,219 @@
+"""Products of many rows by AMX, whose registers hold 16 rows of 64 bytes, and which multiplies two of them in one instruction.
+
+The instruction multiplies bfloat16 and adds in float32. So each number is two bfloat16: the nearest one, its high part, and the nearest one
+to the rest, its low part; together they have 16 bits. A product is three products of parts: high by high, low by high, high by low.
+
+The operands of 16 rows are two registers for each 32 numbers of a row, one of high parts and one of low parts. A row of inputs has 16 pairs
+in a register: pair i is numbers i and 16 + i. Row i of a register of weights has pair i of 16 rows of the weight, side by side. Weights are
+unpacked from the file's blocks in each pass, so there is no second copy of them.
+
+A row's sums are always taken in the same order. So they do not depend on the other rows, to the last bit. They differ from exact sums by
+at most 2^-14 of the sum of the products' absolute values: 3 * 2^-16 for the parts that are left out, and the rest for float32's rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.ir as ir
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import kept
+from .vectors import F16, F32, I8, I32, I64, Code, Vector, written
+
+SIDE = 16
+"""Rows of a register, and columns of a register of sums."""
+SIZE = 1024
+"""Bytes of a register."""
+HIGH, LOW = 0, SIZE
+"""Places of the parts in an operand."""
+
+
+def configuration() -> NDArray[np.uint8]:
+    """Return what `configure` reads: all eight registers have 16 rows of 64 bytes."""
+    made = np.zeros(64, np.uint8)
+    made[0] = 1
+    made[16:32:2] = 64
+    made[48:56] = SIDE
+    return made
+
+
+def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return zeros that begin at a multiple of 64, as operands must: loading others takes several times as long."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    room = np.zeros(size + 64, np.uint8)
+    begin = -room.ctypes.data % 64
+    return room[begin : begin + size].view(dtype).reshape(shape)
+
+
+# ---- the instructions ----------------------------------------------------------------------------------------------
+
+
+def do(code: Code, name: str, *values: Vector) -> None:
+    code.call(f"llvm.x86.{name}", ir.VoidType(), *values)
+
+
+def number(code: Code, register: int) -> Vector:
+    return code.constant(I8, register)
+
+
+def at(code: Code, address: Vector) -> Vector:
+    return Vector(code, code.builder.inttoptr(address.value, I8.as_pointer()))
+
+
+def clear(code: Code, register: int) -> None:
+    do(code, "tilezero", number(code, register))
+
+
+def load(code: Code, register: int, address: Vector) -> None:
+    do(code, "tileloadd64", number(code, register), at(code, address), code.constant(I64, 64))
+
+
+def store(code: Code, register: int, address: Vector, stride: Vector) -> None:
+    """Store 16 rows, each `stride` bytes after the one before."""
+    do(code, "tilestored64", number(code, register), at(code, address), stride)
+
+
+def add_product(code: Code, sums: int, inputs: int, weights: int) -> None:
+    """Add the products of 16 rows of inputs with 16 rows of weights, over 32 numbers, to 16 x 16 sums."""
+    do(code, "tdpbf16ps", *(number(code, register) for register in (sums, inputs, weights)))
+
+
+@written
+def configure(code: Code, config: Vector) -> None:
+    """Set the registers' shapes for this thread. Any other instruction of AMX needs it; without it the process ends."""
+    do(code, "ldtilecfg", at(code, config))
+
+
+@written
+def release(code: Code) -> None:
+    """Free the registers of this thread: the system need not save them any more."""
+    do(code, "tilerelease")
+
+
+# ---- operands ------------------------------------------------------------------------------------------------------
+
+
+def to_parts(code: Code, first: Vector, second: Vector, to: Vector, offset: int = 0) -> None:
+    """Store pairs of two registers of float32 as bfloat16, low parts SIZE bytes after the high ones."""
+    ints, highest = code.vector(I32), -0x10000
+
+    def nearest(values: Sequence[Vector]) -> list[Vector]:
+        """Round to bfloat16, by adding half of its last bit; the other bits are left."""
+        return [value.bits_as(ints) + 0x8000 for value in values]
+
+    def pairs(a: Vector, b: Vector) -> Vector:
+        return (a >> 16) | (b & highest)
+
+    high = nearest([first, second])
+    rest = [value - (bits & highest).bits_as(value.type) for value, bits in zip((first, second), high, strict=True)]
+    code.store(pairs(*high), to, offset + HIGH)
+    code.store(pairs(*nearest(rest)), to, offset + LOW)
+
+
+@written
+def split(code: Code, x: Vector, to: Vector, groups: Vector) -> None:
+    """Split one row of 32 * groups float32 into its row of each operand."""
+
+    def group(i: Vector, _: list[Vector]) -> list[Vector]:
+        first, second = (code.load(x + i * 128, code.vector(F32), 64 * half) for half in range(2))
+        to_parts(code, first, second, to + i * (2 * SIZE))
+        return []
+
+    code.loop(groups, [], group)
+
+
+@written
+def unpack(code: Code, tiles: Vector, panel: Vector, blocks: Vector) -> None:
+    """Unpack 16 rows of a weight of 4 bits, `blocks` tiles, into an operand for each block, four registers after the one before.
+
+    A byte of a tile is a pair. Its four bits become the highest of a fraction: 16 + q, from which a multiplication makes the weight.
+    """
+    halves, ints, floats = code.vector(F16), code.vector(I32), code.vector(F32)
+
+    def block(b: Vector, _: list[Vector]) -> list[Vector]:
+        tile, to = tiles + b * (20 * SIDE), panel + b * (4 * SIZE)
+        scale = code.load(tile, halves, 16 * SIDE).to_float()
+        minimum = code.fma(scale, code.constant(floats, -16.0), code.load(tile, halves, 18 * SIDE).to_float())
+        for j in range(4):
+            four = code.load(tile, ints, 4 * SIDE * j)
+            for byte in range(4):
+                pair = []
+                for bit in (8 * byte, 8 * byte + 4):
+                    moved = four << 19 - bit if bit <= 19 else four >> bit - 19
+                    sixteen_and_q = ((moved & 0xF << 19) | 0x41800000).bits_as(floats)
+                    pair.append(code.fma(sixteen_and_q, scale, minimum))
+                to_parts(code, *pair, to, 64 * (4 * j + byte))
+        return []
+
+    code.loop(blocks, [], block)
+
+
+# ---- products ------------------------------------------------------------------------------------------------------
+
+
+def products(sets: int) -> Any:
+    """Return the intrinsic that multiplies `sets` sets of 16 rows of inputs by 32 rows of a weight, over `groups` groups of 32 numbers.
+
+    inputs: operands of the first set; those of the second are `stride` bytes after them. panel: for each group, operands of two sets of 16
+    rows of the weight. out: rows of float32, `out_stride` bytes each.
+    """
+
+    def body(code: Code, inputs: Vector, stride: Vector, panel: Vector, groups: Vector, out: Vector, out_stride: Vector) -> None:
+        sums = [(2 * s + n, s, n) for s in range(sets) for n in range(2)]
+        for register, _, _ in sums:
+            clear(code, register)
+
+        def group(g: Vector, _: list[Vector]) -> list[Vector]:
+            x, w = inputs + g * (2 * SIZE), panel + g * (4 * SIZE)
+
+            def load_inputs(part: int) -> None:
+                for s in range(sets):
+                    load(code, 4 + s, x + stride * s + part)
+
+            def load_weights(part: int) -> None:
+                for n in range(2):
+                    load(code, 6 + n, w + (2 * SIZE * n + part))
+
+            def multiply() -> None:
+                for register, s, n in sums:
+                    add_product(code, register, 4 + s, 6 + n)
+
+            load_inputs(HIGH)
+            load_weights(LOW)
+            multiply()
+            load_weights(HIGH)
+            multiply()
+            load_inputs(LOW)
+            multiply()
+            return []
+
+        code.loop(groups, [], group)
+        for register, s, n in sums:
+            store(code, register, out + out_stride * (SIDE * s) + 64 * n, out_stride)
+
+    return written(body, f"products_{sets}")
+
+
+products_1, products_2 = (products(sets) for sets in (1, 2))
+
+
+@kept
+def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks):
+    """Multiply tiles first to last - 1 of a weight of 4 bits, an even number of them, by the first rows of operands, into out.
+
+    Rows of out up to the next multiple of 16 are overwritten.
+    """
+    stride, weights, out_stride = operands.strides[0], panel.ctypes.data, out.strides[0]
+    for tile in range(first, last, 2):
+        for n in range(2):
+            unpack(isa, tiles + (tile + n) * blocks * 20 * SIDE, panel[0, n].ctypes.data, blocks)
+        for r in range(0, rows, 2 * SIDE):
+            x, to = operands[r // SIDE].ctypes.data, out[r:].ctypes.data + (tile - first) * 4 * SIDE
+            if rows - r > SIDE:
+                products_2(isa, x, stride, weights, blocks, to, out_stride)
+            else:
+                products_1(isa, x, stride, weights, blocks, to, out_stride)
