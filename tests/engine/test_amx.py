@@ -133,8 +133,7 @@ def set_up(isa, config):
 
 
 def split_rows(isa, x, operands):
-    for r in range(len(x)):
-        split(isa, x[r].ctypes.data, operands[r // 16, 0, 0, r % 16].ctypes.data, x.shape[1] // 32)  # noqa: F821
+    split(isa, x.ctypes.data, x.strides[0], len(x), x.shape[1] // 32, operands.ctypes.data, operands.strides[0])  # noqa: F821
 
 
 class Products:

@@ -115,15 +115,21 @@ def to_parts(code: Code, first: Vector, second: Vector, to: Vector, offset: int 
 
 
 @written
-def split(code: Code, x: Vector, to: Vector, groups: Vector) -> None:
-    """Split one row of 32 * groups float32 into its row of each operand."""
+def split(code: Code, x: Vector, x_stride: Vector, rows: Vector, groups: Vector, to: Vector, stride: Vector) -> None:
+    """Split rows of 32 * groups float32, x_stride bytes each, into operands; those of the next 16 rows are `stride` bytes after these."""
 
-    def group(i: Vector, _: list[Vector]) -> list[Vector]:
-        first, second = (code.load(x + i * 128, code.vector(F32), 64 * half) for half in range(2))
-        to_parts(code, first, second, to + i * (2 * SIZE))
+    def row(r: Vector, _: list[Vector]) -> list[Vector]:
+        here, there = x + r * x_stride, to + (r >> 4) * stride + (r & 15) * 64
+
+        def group(i: Vector, _: list[Vector]) -> list[Vector]:
+            first, second = (code.load(here + i * 128, code.vector(F32), 64 * half) for half in range(2))
+            to_parts(code, first, second, there + i * (2 * SIZE))
+            return []
+
+        code.loop(groups, [], group)
         return []
 
-    code.loop(groups, [], group)
+    code.loop(rows, [], row)
 
 
 @written

@@ -33,8 +33,7 @@ def trial(isa, config, tiles, x, operands, panel, out):
     """Multiply rows x by a weight, (tiles, blocks, bytes), by AMX."""
     blocks = tiles.shape[1]
     configure(isa, config.ctypes.data)
-    for r in range(len(x)):
-        split(isa, x[r].ctypes.data, operands[r // SIDE, 0, 0, r % SIDE].ctypes.data, blocks)
+    split(isa, x.ctypes.data, x.strides[0], len(x), blocks, operands.ctypes.data, operands.strides[0])
     multiply4_by_amx(isa, tiles.ctypes.data, 0, len(tiles), operands, len(x), panel, out, blocks)
     release(isa)
 

@@ -149,7 +149,7 @@ def quantize_twice(isa, x, coarse, rest):
 def write_input(isa, x, r, block, rows, amx_rows, inputs, operands):
     """Write numbers x of row r, which begin with a block, as inputs of the next product of `rows` rows; x is overwritten."""
     if operands is not None and r < amx_rows:
-        split(isa, x.ctypes.data, operands[r // SIDE, block, 0, r % SIDE].ctypes.data, len(x) // 32)
+        split(isa, x.ctypes.data, 0, 1, len(x) // 32, operands[r // SIDE, block, 0, r % SIDE].ctypes.data, 0)
         return
     i, rest = r - amx_rows, rows - amx_rows
     quantize_twice(isa, x, inputs[i, block * BLOCK :], inputs[rest + i, block * BLOCK :])
@@ -285,7 +285,9 @@ def gate_and_up(isa, me, threads, gate, up, inputs, operands, rows, amx_rows, pa
         multiply(isa, gate, first, last, inputs, operands, rows, amx_rows, panel, g)
         multiply(isa, up, first, last, inputs, operands, rows, amx_rows, panel, u)
         swiglu(isa, g.ctypes.data, u.ctypes.data, g.ctypes.data, rows * tiles)
-        for r in range(rows):
+        if inner_operands is not None and amx_rows > 0:
+            split(isa, g.ctypes.data, g.strides[0], amx_rows, 1, inner_operands[0, unit].ctypes.data, inner_operands.strides[0])
+        for r in range(amx_rows, rows):
             write_input(isa, g[r], r, unit, rows, amx_rows, inner_inputs, inner_operands)
 
 
