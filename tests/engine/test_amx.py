@@ -219,11 +219,74 @@ def test_a_row_is_the_same_whatever_is_beside_it(products):
     assert np.array_equal(np.concatenate(parts, axis=1), together)
 
 
+def unpack_both(isa, keys, values, key_panel, value_panel, groups):
+    unpack_keys(isa, keys.ctypes.data, key_panel.ctypes.data, 2 * groups)  # noqa: F821
+    unpack_values(isa, values.ctypes.data, value_panel.ctypes.data, groups)  # noqa: F821
+
+
+class Attention:
+    """Rows of one head over the keys and values of one text, as `step` computes them."""
+
+    def __init__(self, kernels):
+        self.configure, self.unpack, self.attend = (compiled(each, kernels) for each in (set_up, unpack_both, amx.attend_by_amx))
+
+    def __call__(self, q, length, keys, values, seed=0):
+        groups = len(keys) // 32
+        panels = [amx.aligned((2 * groups, 2, 2, 16, 32), np.uint16) for _ in range(2)]
+        shapes = (2, 2, 16, 32), (groups, 2, 16, 32), (16, 32 * groups + 16), (16, 64)
+        left = np.random.default_rng(seed)  # what the last call has left in the buffers must not count
+        buffers = [amx.aligned(shape, dtype) for shape, dtype in zip(shapes, [np.uint16] * 2 + [np.float32] * 2, strict=True)]
+        for each in buffers:
+            each[...] = left.integers(0, 1000, each.shape)
+        self.configure(AMX, amx.configuration())
+        side_by_side = np.ascontiguousarray(keys.reshape(-1, 16, 64).transpose(0, 2, 1))
+        self.unpack(AMX, side_by_side.view(np.uint16), values.view(np.uint16), *panels, groups)
+        self.attend(AMX, q, length, *panels, *buffers)
+        return buffers[-1][: len(q)].copy()
+
+
+@functools.cache
+def attention_by(what):
+    return Attention(EMULATED if what == "emulator" else KERNELS)
+
+
+@pytest.fixture(params=["emulator", pytest.param("processor", marks=needs_amx)])
+def attention(request):
+    return attention_by(request.param)
+
+
+def text_of(count):
+    """Keys and values, of them `count` of the text and the others what an earlier one may have left."""
+    keys, values = (random(96, 64, seed=seed).astype(np.float16) for seed in (1, 2))
+    keys[count:], values[count:] = 60_000, -60_000
+    return keys, values
+
+
+@pytest.mark.parametrize(("rows", "length"), [(16, 1), (16, 17), (1, 40), (9, 24), (16, 81)])
+def test_attention_is_that_of_float64(attention, rows, length):
+    q, (keys, values) = random(rows, 64) / 4, text_of(length + rows - 1)
+    got = attention(q, length, keys, values)
+    for i in range(rows):
+        k, v = (each[: length + i].astype(np.float64) for each in (keys, values))
+        share = np.exp(q[i].astype(np.float64) @ k.T)
+        assert np.abs(got[i] - share / share.sum() @ v).max() < 1e-4
+
+
+def test_attention_of_a_row_is_the_same_whatever_is_beside_it(attention):
+    q, (keys, values) = random(16, 64), text_of(80)
+    together = attention(q, 65, keys, values)
+    for i in (0, 7, 15):
+        assert np.array_equal(attention(q[i : i + 1], 65 + i, keys, values, seed=1)[0], together[i])
+    assert np.array_equal(attention(q[:5], 65, *text_of(70), seed=2), together[:5])
+
+
 @needs_amx
 def test_the_emulator_computes_what_the_processor_does():
     x, (tiles, _) = random(40, 576), blocks_of(random(64, 576, seed=1))
     x[3] *= np.float32(1e-36)
     assert np.array_equal(products_by("emulator")(x, tiles), products_by("processor")(x, tiles))
+    given = random(16, 64), 65, *text_of(80)
+    assert np.array_equal(attention_by("emulator")(*given), attention_by("processor")(*given))
 
 
 # ---- permission ----------------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""Products of many rows by AMX, whose registers hold 16 rows of 64 bytes, and which multiplies two of them in one instruction.
+"""Products and attention of many rows by AMX, whose registers hold 16 rows of 64 bytes and are multiplied in one instruction.
 
 The instruction multiplies bfloat16 and adds in float32. So each number is two bfloat16: the nearest one, its high part, and the nearest one
 to the rest, its low part; together they have 16 bits. A product is three products of parts: high by high, low by high, high by low.
 
 The operands of 16 rows are two registers for each 32 numbers of a row, one of high parts and one of low parts. A row of inputs has 16 pairs
 in a register: pair i is numbers i and 16 + i. Row i of a register of weights has pair i of 16 rows of the weight, side by side. Weights are
-unpacked from the file's blocks in each pass, so there is no second copy of them.
+unpacked from the file's blocks in each pass, so there is no second copy of them. In attention, keys and values are the weights.
 
 A row's sums are always taken in the same order. So they do not depend on the other rows, to the last bit. They differ from exact sums by
 at most 2^-14 of the sum of the products' absolute values: 3 * 2^-16 for the parts that are left out, and the rest for float32's rounding.
@@ -207,6 +207,109 @@ def products(sets: int) -> Any:
 products_1, products_2 = (products(sets) for sets in (1, 2))
 
 
+# ---- attention of 16 rows ------------------------------------------------------------------------------------------
+
+
+@written
+def unpack_keys(code: Code, keys: Vector, panel: Vector, sets: Vector) -> None:
+    """Unpack sets of 16 keys, (64, 16) float16, into two operands each: of 32 numbers of all keys. No bit is lost."""
+    halves = code.vector(F16)
+
+    def one(s: Vector, _: list[Vector]) -> list[Vector]:
+        for group in range(2):
+            for i in range(16):
+                row = keys + (s * 64 + 32 * group + i) * (2 * SIDE)
+                pair = [code.load(row, halves, 2 * SIDE * 16 * half).to_float() for half in range(2)]
+                to_parts(code, *pair, panel + s * (4 * SIZE), 2 * SIZE * group + 64 * i)
+        return []
+
+    code.loop(sets, [], one)
+
+
+@written
+def unpack_values(code: Code, values: Vector, panel: Vector, groups: Vector) -> None:
+    """Unpack groups of 32 values, (32, 64) float16, into four operands each: of 16 numbers of all values. No bit is lost."""
+    halves = code.vector(F16)
+
+    def group(g: Vector, _: list[Vector]) -> list[Vector]:
+        for i in range(16):
+            for n in range(4):
+                pair = [code.load(values + (g * 32 + 16 * half + i) * 128, halves, 32 * n).to_float() for half in range(2)]
+                to_parts(code, *pair, panel + g * (8 * SIZE), 2 * SIZE * n + 64 * i)
+        return []
+
+    code.loop(groups, [], group)
+
+
+@written
+def scores_by_amx(code: Code, queries: Vector, panel: Vector, out: Vector, out_stride: Vector, groups: Vector) -> None:
+    """Compute out[query, key] = q . k for 16 queries, two operands, and groups of 32 keys."""
+    for i in range(4):
+        load(code, 2 + i, queries + SIZE * i)
+
+    def group(g: Vector, _: list[Vector]) -> list[Vector]:
+        for n in range(2):
+            clear(code, n)
+        for half in range(2):
+            for weights, inputs in ((LOW, [HIGH]), (HIGH, [HIGH, LOW])):
+                for n in range(2):
+                    load(code, 6 + n, panel + g * (8 * SIZE) + (4 * SIZE * n + 2 * SIZE * half + weights))
+                for part in inputs:
+                    for n in range(2):
+                        add_product(code, n, 2 + 2 * half + part // SIZE, 6 + n)
+        for n in range(2):
+            store(code, n, out + g * 128 + 64 * n, out_stride)
+        return []
+
+    code.loop(groups, [], group)
+
+
+@written
+def powers(code: Code, row: Vector, groups: Vector, to: Vector, inverse: Vector) -> None:
+    """Compute e^(score - largest) of a row of groups of 32 scores, as its row of operands, and the inverse of their sum."""
+    floats = code.vector(F32)
+
+    def widest(g: Vector, peaks: list[Vector]) -> list[Vector]:
+        return [code.largest(peak, code.load(row + g * 128, floats, 64 * half)) for half, peak in enumerate(peaks)]
+
+    peaks = code.loop(groups, [code.constant(floats, -3e38)] * 2, widest)
+    top = code.everywhere(code.over_lanes("fmax", code.largest(*peaks)))
+
+    def power(g: Vector, totals: list[Vector]) -> list[Vector]:
+        pair = [code.exp(code.load(row + g * 128, floats, 64 * half) - top) for half in range(2)]
+        to_parts(code, *pair, to + g * (2 * SIZE))
+        return [total + each for total, each in zip(totals, pair, strict=True)]
+
+    first, second = code.loop(groups, [code.constant(floats, 0.0)] * 2, power)
+    code.store(code.constant(F32, 1.0) / code.over_lanes("fadd", first + second), inverse)
+
+
+@written
+def mixed_by_amx(code: Code, shares: Vector, panel: Vector, out: Vector, groups: Vector) -> None:
+    """Compute out[query] = sum over keys of shares[query, key] * values[key]: 16 queries, groups of 32 keys, 64 dimensions."""
+    for n in range(4):
+        clear(code, n)
+
+    def group(g: Vector, _: list[Vector]) -> list[Vector]:
+        for part in (HIGH, LOW):
+            load(code, 4 + part // SIZE, shares + g * (2 * SIZE) + part)
+        for pair in (0, 2):
+            for weights, inputs in ((LOW, [HIGH]), (HIGH, [HIGH, LOW])):
+                for n in range(2):
+                    load(code, 6 + n, panel + g * (8 * SIZE) + (2 * SIZE * (pair + n) + weights))
+                for part in inputs:
+                    for n in range(2):
+                        add_product(code, pair + n, 4 + part // SIZE, 6 + n)
+        return []
+
+    code.loop(groups, [], group)
+    for n in range(4):
+        store(code, n, out + 64 * n, code.constant(I64, 256))
+
+
+# ---- whole steps ---------------------------------------------------------------------------------------------------
+
+
 @kept
 def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks):
     """Multiply tiles first to last - 1 of a weight of 4 bits, an even number of them, by the first rows of operands, into out.
@@ -223,3 +326,30 @@ def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks
                 products_2(isa, x, stride, weights, blocks, to, out_stride)
             else:
                 products_1(isa, x, stride, weights, blocks, to, out_stride)
+
+
+@kept
+def attend_by_amx(isa, q, length, key_panel, value_panel, queries, shares, scores, mixed):
+    """Attend with up to 16 rows q of one head to the keys and values in the panels -> mixed (16, 64).
+
+    The first row sees `length` keys, each next row one more. Keys that a row does not see have a share of exactly 0, so its result does not
+    depend on how many the others see.
+    """
+    rows, factors = len(q), np.empty(SIDE, np.float32)
+    groups = (length + rows + 30) // 32
+    split(isa, q.ctypes.data, q.strides[0], rows, 2, queries.ctypes.data, 0)
+    scores_by_amx(isa, queries.ctypes.data, key_panel.ctypes.data, scores.ctypes.data, scores.strides[0], groups)
+    for i in range(rows):
+        end = length + i
+        own = (end + 31) // 32
+        for j in range(end, 32 * own):
+            scores[i, j] = np.float32(-3e38)
+        powers(isa, scores[i].ctypes.data, own, shares[0, 0, i].ctypes.data, factors[i:].ctypes.data)
+        for j in range(end, 32 * groups):
+            place = 2 * (j % 16) + j % 32 // 16
+            shares[j // 32, 0, i, place] = 0
+            shares[j // 32, 1, i, place] = 0
+    mixed_by_amx(isa, shares.ctypes.data, value_panel.ctypes.data, mixed.ctypes.data, groups)
+    for i in range(rows):
+        for j in range(64):
+            mixed[i, j] *= factors[i]

@@ -118,13 +118,13 @@ class QuantizedEngine:
         self.sizes = (m.layers, m.width, m.heads, m.key_heads, m.head_dim, m.inner, m.vocab_size, np.float32(m.epsilon))
         angles = np.outer(np.arange(max_len), m.base ** (-np.arange(0, m.head_dim, 2) / m.head_dim))
         self.tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
-        sets = -(-max_len // len(self.isa))  # keys stand side by side, as many as a register has lanes
+        longest = -(-max_len // 32) * 32  # AMX reads whole groups of 32, and keys stand side by side, as many as a register has lanes
         self.cache = (
-            np.zeros((m.layers, batch, m.key_heads, sets, m.head_dim, len(self.isa)), np.uint16),
-            np.zeros((m.layers, batch, m.key_heads, max_len, m.head_dim), np.uint16),
+            np.zeros((m.layers, batch, m.key_heads, longest // len(self.isa), m.head_dim, len(self.isa)), np.uint16),
+            np.zeros((m.layers, batch, m.key_heads, longest, m.head_dim), np.uint16),
         )
-        self.work = self._work(self.rows, sets * len(self.isa))
-        self.amx = self._amx_work(self.rows) if self.isa == AMX else None
+        self.work = self._work(self.rows, longest)
+        self.amx = self._amx_work(self.rows, longest) if self.isa == AMX else None
         self.barrier = np.zeros(16, np.int64)
 
     def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
@@ -137,12 +137,19 @@ class QuantizedEngine:
         made = [np.zeros(shape, np.float32) for shape in floats] + [np.zeros(shape, np.uint8) for shape in inputs]
         return *made, *(np.zeros(shape, np.float32) for shape in [*each, (2 * self.batch * (1 + self.guesses), m.vocab_size)])
 
-    def _amx_work(self, rows: int) -> tuple[Any, ...]:
-        """Allocate AMX's buffers: its configuration, the operands of inputs of both widths, and a panel of weights for each thread."""
-        m, sets = self.model, -(-rows // SIDE)
+    def _amx_work(self, rows: int, longest: int) -> tuple[Any, ...]:
+        """Allocate AMX's buffers: its configuration, the operands of inputs of both widths, then for each thread.
+
+        Those are panels of weights, keys and values, operands of queries and of attention's shares, its scores and its results.
+        """
+        m, sets, threads = self.model, -(-rows // SIDE), self.crew.threads
         widths = max(m.width, m.heads * m.head_dim) // 32, m.inner // 32
-        shapes = [*((sets, width, 2, SIDE, 32) for width in widths), (self.crew.threads, max(widths), 2, 2, SIDE, 32)]
-        return configuration(), *(aligned(shape, np.uint16) for shape in shapes)
+        shapes = [(sets, width, 2, SIDE, 32) for width in widths]
+        shapes += [(threads, blocks, 2, 2, SIDE, 32) for blocks in (max(widths), longest // 16, longest // 16)]
+        shapes += [(threads, groups, 2, SIDE, 32) for groups in (2, longest // 32)]
+        made = [aligned(shape, np.uint16) for shape in shapes]
+        scores = aligned((threads, SIDE, longest + SIDE), np.float32)  # a few more: rows a power of two apart share few lines of the cache
+        return configuration(), *made, scores, aligned((threads, SIDE, 64), np.float32)
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any, prompts: Any = 0) -> Any:
         """Run one pass over rows ids (R,), each of a sequence at a position, and return the logits of the wanted rows.
@@ -153,8 +160,9 @@ class QuantizedEngine:
         by_amx = (positions < prompts) & (prompts >= AMX_PROMPT) & (self.amx is not None)
         order = np.argsort(~by_amx, kind="stable")
         rows = ids[order], sequences[order], positions[order], np.argsort(order)[wanted]
+        runs = runs_of(*rows[1:3], by_amx.sum())
         model = (self.sizes, self.model.weights, self.tables, self.cache, self.work, self.amx)
-        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, by_amx.sum(), *model))
+        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, runs, *model))
         return self.work[-1][: len(wanted)]
 
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
@@ -266,6 +274,13 @@ class QuantizedEngine:
         while len(tokens) < max_new_tokens:
             tokens.append(likeliest(self.decode(tokens[-1])))
         return torch.cat(tokens, dim=1)
+
+
+def runs_of(sequences: Any, positions: Any, count: int) -> Any:
+    """Return where runs of up to 16 of the first `count` rows begin, rows that follow each other in one text, and the count."""
+    breaks = (np.diff(sequences[:count]) != 0) | (np.diff(positions[:count]) != 1)
+    bounds = [0, *(np.flatnonzero(breaks) + 1), count]
+    return np.array([run for begin, end in pairwise(bounds) for run in range(begin, end, SIDE)] + [count])
 
 
 def likeliest(logits: Tensor) -> Tensor:

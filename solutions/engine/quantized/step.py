@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .amx import SIDE, configure, multiply4_by_amx, release, split
+from .amx import SIDE, attend_by_amx, configure, multiply4_by_amx, release, split, unpack_keys, unpack_values
 from .compiled import kept
 from .kernels import (
     BLOCK,
@@ -258,17 +258,36 @@ def rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, head
 
 @kept
 def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, values, scratch, row, amx_rows, inputs, operands):
-    """Attend with the queries of each row to its text so far, and write the results as inputs: a unit is a row's key head."""
+    """Attend with the queries of rows amx_rows on to their texts so far, and write the results as inputs: a unit is a row's key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     R, group = len(sequences), H // K
-    begin, end = share(R * K, me, threads)
+    begin, end = share((R - amx_rows) * K, me, threads)
     for unit in range(begin, end):
-        r, g = unit // K, unit % K
+        r, g = amx_rows + unit // K, unit % K
         s, p = sequences[r], positions[r]
         queries = heads[r].reshape(H + 2 * K, Dh)[g * group : (g + 1) * group]
         out = row[: group * Dh].reshape(group, Dh)
         attend(isa, queries, keys[s, g], values[s, g], p + 1, scratch, out)
         write_input(isa, out.reshape(group * Dh), r, g * group * Dh // 32, R, amx_rows, inputs, operands)
+
+
+@kept
+def attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, keys, values, runs, operands, amx):
+    """Do the same for the rows before: a unit is a run of up to 16 rows, one after the other in one text, and a key head."""
+    _, _, H, K, Dh, _, _, _ = sizes
+    group = H // K
+    key_panel, value_panel, queries, shares, scores, mixed = amx[4][me], amx[5][me], amx[6][me], amx[7][me], amx[8][me], amx[9][me]
+    for unit in range(me, (len(runs) - 1) * K, threads):
+        first, last, g = runs[unit // K], runs[unit // K + 1], unit % K
+        s, groups = sequences[first], (positions[last - 1] + 32) // 32
+        unpack_keys(isa, keys[s, g].ctypes.data, key_panel.ctypes.data, 2 * groups)
+        unpack_values(isa, values[s, g].ctypes.data, value_panel.ctypes.data, groups)
+        for n in range(g * group, (g + 1) * group):
+            q = heads[first:last, n * Dh : (n + 1) * Dh]
+            attend_by_amx(isa, q, positions[first] + 1, key_panel, value_panel, queries, shares, scores, mixed)
+            for r in range(first, last):
+                to = operands[r // SIDE, n * Dh // 32, 0, r % SIDE].ctypes.data
+                split(isa, mixed[r - first].ctypes.data, 0, 1, Dh // 32, to, 0)
 
 
 @kept
@@ -311,8 +330,10 @@ def operands_of(isa, me, amx_rows, amx):
 
 
 @kept
-def run(isa, me, threads, barrier, ids, sequences, positions, wanted, amx_rows, sizes, weights, tables, cache, work, amx):
+def run(isa, me, threads, barrier, ids, sequences, positions, wanted, runs, sizes, weights, tables, cache, work, amx):
     """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
+
+    runs: where runs of up to 16 rows begin that are computed by AMX and are one after the other in one text, and where the last one ends.
 
     Every thread calls it with its own number `me`. sizes, weights, tables, cache, work, amx: as `engine.QuantizedEngine` makes them.
     """
@@ -320,8 +341,8 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, amx_rows, 
     embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights
     keys, values = cache
     x, added, heads, inputs, inner_inputs, scratch, halves, h, logits = work
-    operands, inner_operands, panel = operands_of(isa, me, amx_rows, amx)
-    R, A, wait = len(ids), amx_rows, barrier.ctypes.data
+    R, A, wait = len(ids), runs[-1], barrier.ctypes.data
+    operands, inner_operands, panel = operands_of(isa, me, A, amx)
     row, every = h[me], np.arange(R)
 
     begin, end = share(R, me, threads)
@@ -336,6 +357,8 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, amx_rows, 
         meet(isa, wait, threads)
         rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, k, v)
         meet(isa, wait, threads)
+        if amx is not None and A > 0:
+            attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, k, v, runs, operands, amx)
         attend_rows(isa, me, threads, sizes, sequences, positions, heads, k, v, scratch[me], row, A, inputs, operands)
         meet(isa, wait, threads)
         project(isa, me, threads, o_proj[layer], inputs, operands, R, A, panel, added)
@@ -350,5 +373,5 @@ def run(isa, me, threads, barrier, ids, sequences, positions, wanted, amx_rows, 
     meet(isa, wait, threads)
     head(isa, me, threads, embedding, inputs, len(wanted), logits)
     meet(isa, wait, threads)
-    if amx is not None and amx_rows > 0:
+    if amx is not None and A > 0:
         release(isa)
