@@ -25,7 +25,7 @@ from solutions.engine.quantized.weights import tiles4
 HERE = AMX in available()
 needs_amx = pytest.mark.skipif(not HERE, reason="this processor has no AMX, or it may not be used")
 BOUND = 2.0**-14
-"""Of the sum of the products' absolute values: `amx.py` says why."""
+"""Largest error of a sum, relative to the sum of the products' absolute values (`amx.py`)."""
 
 
 # ---- the emulator --------------------------------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def test_the_emulator_computes_what_the_processor_does():
 
 @pytest.fixture
 def asked_again(monkeypatch):
-    """As in a new process, on a processor that has AMX; what its own answer was is known again afterwards."""
+    """As in a new process, on a processor that has AMX. Afterwards this processor is asked again."""
     permission.granted.cache_clear()
     monkeypatch.delenv(permission.VARIABLE, raising=False)
     features = {feature: True for isa in (AMX, AVX512) for feature in instruction_sets.SETS[isa].features}
@@ -327,7 +327,7 @@ def test_if_amx_is_refused_or_fails_one_line_says_so(asked_again, capsys, what, 
     asked_again.setattr(permission, what, instead)
     for _ in range(2):
         assert best_instruction_set() == AVX512
-    assert capsys.readouterr().out == f"Engine: AMX is not used, {reason}; prompts are read by AVX-512\n"
+    assert capsys.readouterr().out == f"Engine: AMX is not used ({reason}); prompts are read by AVX-512\n"
 
 
 def test_nothing_is_said_of_a_processor_without_it_nor_if_it_is_switched_off(asked_again, capsys):
@@ -350,7 +350,7 @@ def test_linux_refuses_with_its_reason(monkeypatch):
     monkeypatch.setattr(permission.ctypes, "CDLL", lambda *_, **__: SimpleNamespace(syscall=syscall))
     assert permission.request() == "Linux does not permit it: Operation not permitted"
     monkeypatch.setattr(permission.sys, "platform", "win32")
-    assert permission.request() == "only Linux is asked for it so far"
+    assert permission.request() == "the permission is requested on Linux only"
 
 
 # ---- the engine ----------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ HIGH, LOW = 0, SIZE
 
 
 def configuration() -> NDArray[np.uint8]:
-    """Return what `configure` reads: all eight registers have 16 rows of 64 bytes."""
+    """Return the 64 bytes that `configure` reads: all eight registers have 16 rows of 64 bytes."""
     made = np.zeros(64, np.uint8)
     made[0] = 1
     made[16:32:2] = 64
@@ -53,6 +53,7 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def do(code: Code, name: str, *values: Vector) -> None:
+    """Write an instruction by LLVM's name of it."""
     code.call(f"llvm.x86.{name}", ir.VoidType(), *values)
 
 

@@ -27,7 +27,7 @@ from .step import AMX_ROWS, ROWS, run
 from .weights import QuantizedModel
 
 AMX_PROMPT = 16
-"""Tokens of the shortest prompt that is read by AMX: it multiplies 16 rows at a time, whether there are as many or not."""
+"""Tokens of the shortest prompt that is read by AMX, which always multiplies 16 rows at a time."""
 
 
 class Crew:
@@ -83,10 +83,10 @@ class QuantizedEngine:
     stored in float16; everything else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not on
     the rows beside it, nor on the number of threads.
 
-    With AMX the tokens of a prompt of 16 tokens or more are multiplied in two bfloat16 each, which are 16 bits, too, but not the same ones.
-    Shorter prompts, the tokens of an answer and guesses are multiplied as without AMX. So a token's way depends on its position and on the
-    length of its prompt alone: not on how the prompt is cut, nor on the texts beside it, and the logits neither. But a token that is read
-    as part of a prompt and one that is read by `decode` differ in their last bits.
+    With AMX the tokens of a prompt of 16 tokens or more are computed in pairs of bfloat16, which hold 16 bits too (`amx.py`). Shorter
+    prompts, the tokens of an answer and guesses are computed as without AMX. So a token's way depends on its position and its prompt's
+    length alone, and its logits still depend on neither the chunks of the prompt nor the rows beside it. Reading a text by `prefill` or
+    token by token by `decode` gives logits that differ in their last bits; the mean KL of either to float32 is below 2e-6.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class QuantizedEngine:
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any, prompts: Any = 0) -> Any:
         """Run one pass over rows ids (R,), each of a sequence at a position, and return the logits of the wanted rows.
 
-        prompts: the lengths of the rows' prompts, 0 for rows that are not part of one. The next pass overwrites the logits.
+        prompts: the lengths of the rows' prompts; 0 if no row is part of one. The next pass overwrites the logits.
         """
         ids, sequences, positions, wanted, prompts = (np.asarray(each, np.int64) for each in (ids, sequences, positions, wanted, prompts))
         by_amx = (positions < prompts) & (prompts >= AMX_PROMPT) & (self.amx is not None)

@@ -1,7 +1,5 @@
 """The code that differs between kinds of processor: sums of products of bytes, and waiting. LLVM finds everything else itself.
 
-AMX is AVX-512 and, for the rows of a prompt, the products in `amx.py`.
-
 A weight's bytes are 0 to 15, or 0 to 255 and 128 too large; an input's are -127 to 127.
 """
 
@@ -21,7 +19,7 @@ InstructionSet = tuple[int, ...]
 AMX, AVX512, AVX2, ARM = (1,) * 16, (0,) * 16, (0,) * 8, (0,) * 4
 """An instruction set, as an argument: numba sees its type, whose length is the number of float32 lanes of a register.
 
-To numba AMX is AVX-512; the two kinds of products differ in what they are called with.
+AMX comes with AVX-512 and has the same type: the kernels are AVX-512's, and those in `amx.py` besides.
 """
 Weights = list[tuple[Vector, int]]
 """Registers of a tile, each with the index of the block's number that it begins with."""
@@ -152,7 +150,7 @@ def available() -> list[InstructionSet]:
 def best_instruction_set() -> InstructionSet:
     """Return the widest available instruction set. Raises RuntimeError if there is none."""
     if not (found := available()):
-        *names, last = NAMES.values()
+        *names, last = (name for isa, name in NAMES.items() if isa != AMX)
         written, cpu = f"{', '.join(names)} and {last}", binding.get_host_cpu_name()
         raise RuntimeError(f"the quantized engine is written for {written}; this processor, {cpu} to LLVM, has none of them")
     return found[0]

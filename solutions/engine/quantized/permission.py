@@ -1,7 +1,7 @@
-"""May AMX be used? It is asked once in a process, before the first instruction.
+"""Permission to use AMX, requested once in a process, before its first instruction.
 
-The tiles' registers are 8 KB, which Linux saves for a process only after it has asked for them. An instruction without this permission
-ends the process, and so does one that a virtual machine announces and does not have. So the first product is computed in a fork.
+AMX's registers have 8 KB, which Linux saves only for processes that have asked for it. An instruction without this permission ends the
+process, and so does one that a virtual machine promises but does not have. So the first product is computed in a fork.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .compiled import kept
 VARIABLE, OFF = "COURSE_AMX", "off"
 LANES = (0,) * SIDE
 ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18
-"""Linux's numbers on x86-64, of the system call, its command, and the registers."""
+"""Linux's numbers on x86-64 for the system call, its command, and the registers."""
 
 
 @kept
@@ -39,7 +39,7 @@ def trial(isa, config, tiles, x, operands, panel, out):
 
 
 def is_exact() -> Callable[[], bool]:
-    """Compile the trial, and return a function that runs it on small whole numbers, whose products are exact."""
+    """Compile the trial, and return a function that runs it on small whole numbers, whose sums have to be exact."""
     rng, blocks = np.random.default_rng(0), 3
     numbers = rng.integers(0, 256, (2, blocks, 16, SIDE), np.uint8)
     scales = np.broadcast_to(np.float16([1, -8]).repeat(SIDE).view(np.uint8), (2, blocks, 4 * SIDE))
@@ -63,7 +63,7 @@ def is_exact() -> Callable[[], bool]:
 def request() -> str | None:
     """Ask Linux for the registers, for all threads of this process. Return the reason if it refuses."""
     if not sys.platform.startswith("linux"):
-        return "only Linux is asked for it so far"
+        return "the permission is requested on Linux only"
     library = ctypes.CDLL(None, use_errno=True)
     if library.syscall(ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA) != 0:
         return f"Linux does not permit it: {os.strerror(ctypes.get_errno())}"
@@ -100,9 +100,9 @@ def refusal() -> str | None:
 
 @cache
 def granted() -> bool:
-    """Return True if AMX may be used on a processor that has it. If not, print one line, unless COURSE_AMX=off asks for it."""
+    """Return True if a processor that has AMX may use it. If not, print one line with the reason; COURSE_AMX=off needs none."""
     if os.environ.get(VARIABLE) == OFF:
         return False
     if (reason := refusal()) is not None:
-        print(f"Engine: AMX is not used, {reason}; prompts are read by AVX-512", flush=True)
+        print(f"Engine: AMX is not used ({reason}); prompts are read by AVX-512", flush=True)
     return reason is None

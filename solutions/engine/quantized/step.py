@@ -273,10 +273,11 @@ def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, valu
 
 @kept
 def attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, keys, values, runs, operands, amx):
-    """Do the same for the rows before: a unit is a run of up to 16 rows, one after the other in one text, and a key head."""
+    """Attend with the queries of the rows before, by AMX: a unit is a run of rows (`run`) and a key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     group = H // K
-    key_panel, value_panel, queries, shares, scores, mixed = amx[4][me], amx[5][me], amx[6][me], amx[7][me], amx[8][me], amx[9][me]
+    _, _, _, _, key_panels, value_panels, queries, shares, scores, mixed = amx
+    key_panel, value_panel, results = key_panels[me], value_panels[me], mixed[me]
     for unit in range(me, (len(runs) - 1) * K, threads):
         first, last, g = runs[unit // K], runs[unit // K + 1], unit % K
         s, groups = sequences[first], (positions[last - 1] + 32) // 32
@@ -284,10 +285,10 @@ def attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, key
         unpack_values(isa, values[s, g].ctypes.data, value_panel.ctypes.data, groups)
         for n in range(g * group, (g + 1) * group):
             q = heads[first:last, n * Dh : (n + 1) * Dh]
-            attend_by_amx(isa, q, positions[first] + 1, key_panel, value_panel, queries, shares, scores, mixed)
+            attend_by_amx(isa, q, positions[first] + 1, key_panel, value_panel, queries[me], shares[me], scores[me], results)
             for r in range(first, last):
                 to = operands[r // SIDE, n * Dh // 32, 0, r % SIDE].ctypes.data
-                split(isa, mixed[r - first].ctypes.data, 0, 1, Dh // 32, to, 0)
+                split(isa, results[r - first].ctypes.data, 0, 1, Dh // 32, to, 0)
 
 
 @kept
@@ -321,7 +322,7 @@ def head(isa, me, threads, embedding, inputs, rows, logits):
 
 @kept
 def operands_of(isa, me, amx_rows, amx):
-    """Return a thread's buffers for AMX, and set up its registers if they will be used: (None, None, None) without AMX."""
+    """Return operands and a panel for a thread, and configure its registers if they will be used; without AMX (None, None, None)."""
     if amx is None:
         return None, None, None
     if amx_rows > 0:
@@ -333,7 +334,8 @@ def operands_of(isa, me, amx_rows, amx):
 def run(isa, me, threads, barrier, ids, sequences, positions, wanted, runs, sizes, weights, tables, cache, work, amx):
     """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
 
-    runs: where runs of up to 16 rows begin that are computed by AMX and are one after the other in one text, and where the last one ends.
+    runs: the rows at which runs of up to 16 rows begin, and the row after the last one. A run's rows follow each other in one text, and are
+    computed by AMX; the rows after the last run are not.
 
     Every thread calls it with its own number `me`. sizes, weights, tables, cache, work, amx: as `engine.QuantizedEngine` makes them.
     """
