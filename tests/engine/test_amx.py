@@ -17,7 +17,7 @@ from course.kit import load_model, paths
 from solutions.engine import Engine, Request
 from solutions.engine.backend import choose
 from solutions.engine.quantized import AMX, AVX512, QuantizedEngine, QuantizedModel, amx, instruction_sets, permission
-from solutions.engine.quantized.engine import AMX_PROMPT
+from solutions.engine.quantized.engine import AMX_PROMPT, runs_of
 from solutions.engine.quantized.instruction_sets import available, best_instruction_set
 from solutions.engine.quantized.vectors import I64, Code, Vector, written
 from solutions.engine.quantized.weights import tiles4
@@ -354,6 +354,14 @@ def test_linux_refuses_with_its_reason(monkeypatch):
 
 
 # ---- the engine ----------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_of_one_text_and_at_most_16_rows():
+    sequences = np.repeat([0, 2, 2, 1], [20, 3, 5, 4])
+    positions = np.concatenate([np.arange(20), np.arange(3), np.arange(9, 14), np.arange(4)])
+    assert runs_of(sequences, positions, 28).tolist() == [0, 16, 20, 23, 28]
+    assert runs_of(sequences, positions, 0).tolist() == [0]
+
 
 TEXT = """The sea was calm that morning, and the fishermen had gone out before dawn. By nine the market was full: baskets of sardines,
 crates of oranges from the hills, a woman who sold bread from the back of a van. Inflation in the euro area fell to 2.4 percent in November,
