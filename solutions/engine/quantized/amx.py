@@ -98,7 +98,7 @@ def release(code: Code) -> None:
 # ---- operands ------------------------------------------------------------------------------------------------------
 
 
-def to_parts(code: Code, first: Vector, second: Vector, to: Vector, offset: int = 0) -> None:
+def to_parts(code: Code, pair: Sequence[Vector], to: Vector, offset: int = 0) -> None:
     """Store pairs of two registers of float32 as bfloat16, low parts SIZE bytes after the high ones."""
     ints, highest = code.vector(I32), -0x10000
 
@@ -109,8 +109,8 @@ def to_parts(code: Code, first: Vector, second: Vector, to: Vector, offset: int 
     def pairs(a: Vector, b: Vector) -> Vector:
         return (a >> 16) | (b & highest)
 
-    high = nearest([first, second])
-    rest = [value - (bits & highest).bits_as(value.type) for value, bits in zip((first, second), high, strict=True)]
+    high = nearest(pair)
+    rest = [value - (bits & highest).bits_as(value.type) for value, bits in zip(pair, high, strict=True)]
     code.store(pairs(*high), to, offset + HIGH)
     code.store(pairs(*nearest(rest)), to, offset + LOW)
 
@@ -123,8 +123,7 @@ def split(code: Code, x: Vector, x_stride: Vector, rows: Vector, groups: Vector,
         here, there = x + r * x_stride, to + (r >> 4) * stride + (r & 15) * 64
 
         def group(i: Vector, _: list[Vector]) -> list[Vector]:
-            first, second = (code.load(here + i * 128, code.vector(F32), 64 * half) for half in range(2))
-            to_parts(code, first, second, there + i * (2 * SIZE))
+            to_parts(code, [code.load(here + i * 128, code.vector(F32), 64 * half) for half in range(2)], there + i * (2 * SIZE))
             return []
 
         code.loop(groups, [], group)
@@ -153,7 +152,7 @@ def unpack(code: Code, tiles: Vector, panel: Vector, blocks: Vector) -> None:
                     moved = four << 19 - bit if bit <= 19 else four >> bit - 19
                     sixteen_and_q = ((moved & 0xF << 19) | 0x41800000).bits_as(floats)
                     pair.append(code.fma(sixteen_and_q, scale, minimum))
-                to_parts(code, *pair, to, 64 * (4 * j + byte))
+                to_parts(code, pair, to, 64 * (4 * j + byte))
         return []
 
     code.loop(blocks, [], block)
@@ -221,7 +220,7 @@ def unpack_keys(code: Code, keys: Vector, panel: Vector, sets: Vector) -> None:
             for i in range(16):
                 row = keys + (s * 64 + 32 * group + i) * (2 * SIDE)
                 pair = [code.load(row, halves, 2 * SIDE * 16 * half).to_float() for half in range(2)]
-                to_parts(code, *pair, panel + s * (4 * SIZE), 2 * SIZE * group + 64 * i)
+                to_parts(code, pair, panel + s * (4 * SIZE), 2 * SIZE * group + 64 * i)
         return []
 
     code.loop(sets, [], one)
@@ -236,7 +235,7 @@ def unpack_values(code: Code, values: Vector, panel: Vector, groups: Vector) -> 
         for i in range(16):
             for n in range(4):
                 pair = [code.load(values + (g * 32 + 16 * half + i) * 128, halves, 32 * n).to_float() for half in range(2)]
-                to_parts(code, *pair, panel + g * (8 * SIZE), 2 * SIZE * n + 64 * i)
+                to_parts(code, pair, panel + g * (8 * SIZE), 2 * SIZE * n + 64 * i)
         return []
 
     code.loop(groups, [], group)
@@ -278,7 +277,7 @@ def powers(code: Code, row: Vector, groups: Vector, to: Vector, inverse: Vector)
 
     def power(g: Vector, totals: list[Vector]) -> list[Vector]:
         pair = [code.exp(code.load(row + g * 128, floats, 64 * half) - top) for half in range(2)]
-        to_parts(code, *pair, to + g * (2 * SIZE))
+        to_parts(code, pair, to + g * (2 * SIZE))
         return [total + each for total, each in zip(totals, pair, strict=True)]
 
     first, second = code.loop(groups, [code.constant(floats, 0.0)] * 2, power)

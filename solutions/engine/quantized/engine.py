@@ -144,7 +144,7 @@ class QuantizedEngine:
         """
         m, sets, threads = self.model, -(-rows // SIDE), self.crew.threads
         widths = max(m.width, m.heads * m.head_dim) // 32, m.inner // 32
-        shapes = [(sets, width, 2, SIDE, 32) for width in widths]
+        shapes: list[tuple[int, ...]] = [(sets, width, 2, SIDE, 32) for width in widths]
         shapes += [(threads, blocks, 2, 2, SIDE, 32) for blocks in (max(widths), longest // 16, longest // 16)]
         shapes += [(threads, groups, 2, SIDE, 32) for groups in (2, longest // 32)]
         made = [aligned(shape, np.uint16) for shape in shapes]
@@ -230,12 +230,13 @@ class QuantizedEngine:
         """
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
-    def forward(self, flat: FlatPrompts, sequences: list[PagedSequence]) -> Tensor:
+    def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
         """Run a pass for chunks of texts -> logits (R, V), as `ServingEngine` needs of a `forward`.
 
         Each text is in one block of max_len tokens, and the block's number is its row in this engine. There are R <= batch chunks, with at
         most `rows` tokens together.
         """
+        assert isinstance(flat, FlatPrompts)  # as `flatten_prompts` makes it
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         rows = np.repeat([sequence.blocks[0] for sequence in sequences], sizes)
         last, prompts = np.array(flat.bounds[1:]) - 1, np.repeat(flat.prompts, sizes)

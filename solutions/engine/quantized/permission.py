@@ -42,7 +42,7 @@ def is_exact() -> Callable[[], bool]:
     """Compile the trial, and return a function that runs it on small whole numbers, whose sums have to be exact."""
     rng, blocks = np.random.default_rng(0), 3
     numbers = rng.integers(0, 256, (2, blocks, 16, SIDE), np.uint8)
-    scales = np.broadcast_to(np.float16([1, -8]).repeat(SIDE).view(np.uint8), (2, blocks, 4 * SIDE))
+    scales = np.broadcast_to(np.array([1, -8], np.float16).repeat(SIDE).view(np.uint8), (2, blocks, 4 * SIDE))
     tiles = np.concatenate([numbers.reshape(2, blocks, 16 * SIDE), scales], axis=-1)
     four = numbers.reshape(2, blocks, 4, SIDE, 4)
     weight = np.concatenate([four & 15, four >> 4], axis=2).astype(np.int64) - 8  # (2, blocks, 8, SIDE, 4)
