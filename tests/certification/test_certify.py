@@ -1,7 +1,6 @@
 """Certification judges right and wrong versions by real grading, its own folder or another's."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
