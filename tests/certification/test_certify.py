@@ -150,7 +150,8 @@ def test_unknown_topic_or_folder_is_one_line_and_exit_2(tmp_path):
 
 def test_published_figures_need_a_commit(tmp_path, monkeypatch):
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=ada", "-c", "user.email=ada@example.org", *words], cwd=tmp_path, check=True, capture_output=True)
+        who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"]
+        subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
 
     (tmp_path / "docs").mkdir()
     for name in ("docs/certification.json", "Makefile"):
