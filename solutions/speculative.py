@@ -22,9 +22,9 @@ Draft = Callable[[list[int], int], tuple[list[int], Tensor | None]]
 def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Tensor:
     """Return what `sample_next_token` draws from: temperature, then top-k, then top-p, each on the renormalised result of the one before.
 
-    logits (T, V) -> probs (T, V), in float32 at least; every row sums to 1. None switches a filter off. Temperature 0 puts all of the
-    probability on the best token. Raises ValueError as the samplers do, naming the value, whatever the other settings are. The input is
-    not changed.
+    logits (T, V) -> probs (T, V), float64 for float64 and float32 otherwise; every row sums to 1. None switches a filter off.
+    Temperature 0 puts all of the probability on the best token. Raises ValueError as the samplers do, naming the value, whatever the
+    other settings are. The input is not changed.
     """
     ### BEGIN SOLUTION
     probs = temperature_probs(logits, temperature)
@@ -40,7 +40,7 @@ def lookup_draft(ids: list[int], *, max_ngram: int = 3, k: int = 4) -> list[int]
     """Guess that the text repeats itself: return what followed the last time that its newest tokens occurred, at most k tokens.
 
     The longest suffix that occurs earlier counts, of max_ngram tokens down to 1, and of its occurrences the latest. It may overlap the
-    suffix, and so may what followed it, which ends where ids end. [] if not even the last token occurs earlier.
+    suffix, and so may what followed it, which ends where ids end. [] if not even the last token occurs earlier. ids is not changed.
     """
     ### BEGIN SOLUTION
     for n in range(min(max_ngram, len(ids) - 1), 0, -1):
@@ -70,7 +70,7 @@ def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
     """Return how likely each token is kept if the draft proposes it: the largest chance that gives it no more than its probability in p.
 
     p, q (..., V), of the model and of the draft, of any memory layout -> (..., V), same dtype. 1 where q is 0: such a token is never
-    proposed. No nan, no inf.
+    proposed. No nan, no inf. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     return torch.where(q > 0, (p / q).clamp(max=1.0), 1.0)
@@ -80,7 +80,8 @@ def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
 def residual_probs(p: Tensor, q: Tensor) -> Tensor:
     """Return the distribution that a refused token is replaced from: what the kept guesses lack of p, renormalised.
 
-    p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. A row of p that equals q's lacks nothing, and is p.
+    p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. But a row of p that is nowhere above q's lacks nothing, and is p.
+    The inputs are not changed.
     """
     ### BEGIN SOLUTION
     lacking = (p - q).clamp(min=0.0)
@@ -93,7 +94,7 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
     """Return tokens with the distribution of the model, made from a draft with another one: 1 to k + 1 of them.
 
     p (k + 1, V): row i comes before draft[i], the last one after the whole draft. q (k, V): what draft (k,) int64 was drawn from.
-    u (k + 1,) in [0, 1). None of them is rounded to another dtype, and p and q need not be contiguous. Token i is kept if u[i] <
+    u (k + 1,) in [0, 1). None of them is changed or rounded to another dtype, and p and q need not be contiguous. Token i is kept if u[i] <
     acceptance_probs(p[i], q[i])[draft[i]]. The first that is not is replaced by a draw from residual_probs(p[i], q[i]) at u[k], and nothing
     comes after it. If all are kept, a draw from p[k] at u[k] comes after them.
     """
@@ -109,7 +110,7 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
 def expected_tokens(alpha: float, k: int) -> float:
     """Return how many tokens a pass makes on average if each of k guesses is kept with probability alpha, independently.
 
-    A float, at alpha 1, too. Raises ValueError, naming it, unless 0 <= alpha <= 1 (nan is not) and k >= 0.
+    A float, at alpha 1, too. Raises ValueError, naming the value, unless 0 <= alpha <= 1 (nan is not) and k >= 0.
     """
     ### BEGIN SOLUTION
     if not 0 <= alpha <= 1:
@@ -132,7 +133,7 @@ def speedup(alpha: float, k: int, cost_ratio: float) -> float:
 
 
 def truncate(cache: KVCache, length: int) -> None:
-    """Forget all tokens of the cache but the first `length`, in every layer. Nothing is copied and nothing is zeroed.
+    """Forget all tokens of the cache but the first `length`, in every layer, whatever it holds. Nothing is copied and nothing is zeroed.
 
     The slots are overwritten by what comes next. Raises ValueError, naming length, and changes nothing, unless 0 <= length <=
     cache.length.

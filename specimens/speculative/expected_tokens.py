@@ -117,3 +117,9 @@ def expected_tokens(alpha, k):
 # WRONG: nan is not refused: it is neither below 0 nor above 1
 # -     if not 0 <= alpha <= 1:
 # +     if alpha < 0 or alpha > 1:
+
+
+# %% wrong_expected_int_at_one, of right_expected_plain
+# WRONG: gives an int at alpha 1
+# -         return float(k + 1)
+# +         return k + 1

@@ -194,3 +194,9 @@ def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | Non
 # -         probs = top_p_probs(probs.log(), top_p)
 # +     if top_p is not None:
 # +         probs = torch.cat((top_p_probs(probs[:64].log(), top_p), probs[64:]))
+
+
+# %% wrong_filtered_in_place, of right_filtered_plain
+# WRONG: divides the caller's logits by the temperature
+# -     probs = temperature_probs(logits, temperature)
+# +     probs = temperature_probs(logits.div_(temperature), 1.0) if temperature > 0 else temperature_probs(logits, temperature)

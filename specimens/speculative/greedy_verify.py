@@ -155,3 +155,12 @@ def greedy_verify(logits: Tensor, draft: Tensor) -> list[int]:
 # WRONG: 64 guesses are looked at, and no more
 # -     for i, token in enumerate(draft.tolist()):
 # +     for i, token in enumerate(draft.tolist()[:64]):
+
+
+# %% wrong_verify_greedy_255_guesses
+# WRONG: counts the guesses that stay in 8 bits: 256 are counted as 0
+def greedy_verify(logits, draft):
+    best = logits.argmax(dim=-1)
+    agree = (best[:-1] == draft).to(torch.uint8)
+    kept = int(agree.cumprod(dim=0, dtype=torch.uint8).sum(dtype=torch.uint8))
+    return best[: kept + 1].tolist()

@@ -156,3 +156,9 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # WRONG: a suffix has eight tokens at most, whatever max_ngram says
 # -     for n in range(min(max_ngram, len(ids) - 1), 0, -1):
 # +     for n in range(min(max_ngram, len(ids) - 1, 8), 0, -1):
+
+
+# %% wrong_lookup_16_bits, of right_lookup_plain
+# WRONG: compares the last 16 bits of the ids, so that tokens 65,536 apart are one
+# -             if ids[start : start + n] == suffix:
+# +             if all((a - b) % 2**16 == 0 for a, b in zip(ids[start : start + n], suffix)):

@@ -107,3 +107,9 @@ def residual_probs(p, q):
 # WRONG: something is added to the sum that is divided by
 # -     return torch.where(total > 0, lacking / total, p)
 # +     return torch.where(total > 0, lacking / (total + 1e-12), p)
+
+
+# %% wrong_residual_only_equal_is_p, of right_residual_plain
+# WRONG: looks for rows that equal q's: a row that is nowhere above q's is nan
+# -     return torch.where(total > 0, lacking / total, p)
+# +     return torch.where((p != q).any(dim=-1, keepdim=True), lacking / total, p)

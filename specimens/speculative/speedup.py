@@ -94,3 +94,10 @@ def speedup(alpha, k, cost_ratio):
     if alpha < 0 or alpha > 1 or k < 0:
         raise ValueError(f"alpha {alpha}, k {k}")
     return sum(alpha**i for i in range(k + 1)) / (k * cost_ratio + 1)
+
+
+# %% wrong_speedup_no_guess_unchecked, of right_speedup_plain
+# WRONG: gives 1 for a k of 0 before alpha is checked
+# +     if k == 0:
+# +         return 1.0
+#       tokens = expected_tokens(alpha, k)

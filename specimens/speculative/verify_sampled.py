@@ -211,3 +211,35 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
     kept = int((u[:k] < accepted).cumprod(dim=0).sum())
     last = p[k] if kept == k else residual_probs(p[kept], q[kept])
     return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_p_float32
+# WRONG: p and q in float32
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    p, q = p.float(), q.float()
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).cumprod(dim=0).sum())
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_16_bits
+# WRONG: holds the draft's tokens in 16 bits, where those above 32,767 are negative
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k, tokens = len(draft), draft.to(torch.int16).tolist()
+    kept = 0
+    while kept < k and u[kept] < acceptance_probs(p[kept], q[kept])[tokens[kept]]:
+        kept += 1
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*tokens[:kept], int(draw(last.unsqueeze(0), u[k:]))]
+
+
+# %% wrong_verify_255_guesses
+# WRONG: counts the guesses that stay in 8 bits: 256 are counted as 0
+def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
+    k = len(draft)
+    accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)
+    kept = int((u[:k] < accepted).to(torch.uint8).cumprod(dim=0, dtype=torch.uint8).sum(dtype=torch.uint8))
+    last = p[k] if kept == k else residual_probs(p[kept], q[kept])
+    return [*draft[:kept].tolist(), int(draw(last.unsqueeze(0), u[k:]))]

@@ -30,6 +30,7 @@ from autograder.checking.helpers.guessed import (
     speculated,
     without_rollback,
 )
+from autograder.checking.helpers.randomness import draws_from_the_global_state
 from autograder.checking.helpers.work_bounds import between, gradient_mode_stays, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 
@@ -42,12 +43,17 @@ def int64(values):
     return torch.tensor(values, dtype=torch.int64)
 
 
+def in_columns(rows):
+    """The same numbers, stored column by column."""
+    return rows.mT.contiguous().mT
+
+
 # ---- filtered_probs ------------------------------------------------------------------------------------------------
 
 
 @checks("filtered_probs", weight=2)
 def test_filters_by_hand(student, hand):
-    """four tokens: a temperature, top-k, and top-p after it"""
+    """four tokens: a temperature, top-k, and top-p after it; places that are shared, and a top-k above the vocabulary"""
     case = hand["filtered"]
     logits = float64([case["tenths"]]).log()
     close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
@@ -56,6 +62,10 @@ def test_filters_by_hand(student, hand):
     of_probs = probs.masked_fill(probs < probs.sort(dim=-1).values[:, -3:-2], -torch.inf).softmax(dim=-1)
     suspects = [(of_probs, twice)]
     close(student.filtered_probs(logits, top_k=3), [case["top_3"]], atol=1e-5, what="wrong probabilities with top_k 3", suspects=suspects)
+    close(student.filtered_probs(logits, top_k=6), probs, atol=1e-5, what="wrong probabilities of four tokens with top_k 6")
+    shared = float64([[0.0, 2.0, -1.0, 2.0, 2.0]])
+    third = [[0.0, 1 / 3, 0.0, 1 / 3, 1 / 3]]
+    close(student.filtered_probs(shared, top_k=2), third, atol=1e-5, what="wrong where three tokens share the first place, with top_k 2")
     got = student.filtered_probs(logits, top_p=0.7)
     soft = probs.softmax(dim=-1)
     mass = soft.sort(dim=-1, descending=True).values.cumsum(dim=-1)
@@ -72,14 +82,16 @@ def test_filters_by_hand(student, hand):
 
 @checks("filtered_probs")
 def test_each_place_for_itself(student, rng):
-    """several places at once: each row as it would be alone"""
+    """several places at once: each row as it would be alone; none of 80 tokens is cut off where no filter is named"""
     logits = torch.randn(5, 12, generator=rng, dtype=torch.float64) * 3
     for options in ({"temperature": 0.7}, {"top_k": 4}, {"top_p": 0.6}, {"temperature": 1.5, "top_k": 6, "top_p": 0.8}):
-        got = student.filtered_probs(logits, **options)
+        got = student.filtered_probs(logits, _unchanged=True, **options)
         alone = [student.filtered_probs(row[None], **options) for row in logits]
         close(got, torch.cat(alone), atol=1e-9, what=f"the rows together are not the rows alone, with {options}")
         close(got.sum(dim=-1), torch.ones(5, dtype=torch.float64), atol=1e-6, what=f"the rows do not sum to 1, with {options}")
     close(student.filtered_probs(logits), logits.softmax(dim=-1), atol=1e-6, what="wrong probabilities without settings")
+    many = torch.randn(2, 80, generator=rng, dtype=torch.float64)
+    close(student.filtered_probs(many), many.softmax(dim=-1), atol=1e-9, what="wrong probabilities of 80 tokens without settings")
     logits = torch.randn(100, 6, generator=rng, dtype=torch.float64) * 3
     want = torch.tensor([filtered_law(row, 0.5, 5, 0.8) for row in logits.tolist()], dtype=torch.float64)
     close(student.filtered_probs(logits, temperature=0.5, top_k=5, top_p=0.8), want, atol=1e-6, what="wrong probabilities of 100 rows")
@@ -113,7 +125,7 @@ def test_what_the_samplers_refuse(student):
 
 @checks("filtered_probs")
 def test_precision_of_the_law(student):
-    """half precision is raised to float32, float64 stays"""
+    """half precision is raised to float32, float64 stays; logits of 20,000 do not overflow; temperature 0.03 is not 0"""
     for given, due in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32), (torch.float32, torch.float32)):
         logits = torch.tensor([[2.0, 1.0, 0.5]], dtype=given)
         for options in ({}, {"temperature": 0.0}, {"top_k": 3, "top_p": 1.0}):
@@ -121,6 +133,10 @@ def test_precision_of_the_law(student):
             close(student.filtered_probs(logits, **options), want, dtype=due, atol=1e-6)
     logits = float64([[2.0, 1.0, 0.5]])
     close(student.filtered_probs(logits), logits.softmax(dim=-1), dtype=torch.float64, atol=1e-12)
+    got = student.filtered_probs(torch.tensor([[2e4, -1e4, 2e4]]), temperature=0.25)
+    close(got, [[0.5, 0.0, 0.5]], atol=1e-6, what="wrong for logits of 20,000")
+    near = float64([[0.03, 0.0, 0.06]])
+    close(student.filtered_probs(near, temperature=0.03), float64([[1, 0, 2]]).softmax(dim=-1), atol=1e-9, what="wrong at temperature 0.03")
 
 
 # ---- lookup_draft --------------------------------------------------------------------------------------------------
@@ -169,12 +185,20 @@ def test_repeated_tokens(student):
 
 @checks("lookup_draft")
 def test_long_texts_and_guesses(student):
-    """3,000 tokens whose last twelve stood at the beginning, and a guess of 200"""
+    """3,000 tokens whose last twelve stood at the beginning, and a guess of 200; ids that differ little, or by much"""
     text = [*range(100, 1_600), *range(2_000, 3_470), 7, *range(105, 117)]
     equal(student.lookup_draft(text, max_ngram=12, k=200), text[17:217], what="wrong guess of 200 tokens with max_ngram 12")
     text[-11:-11] = [8]  # now the last eleven are the longest suffix, and a shorter one stood later
     text[1_000:1_000] = [9, *range(109, 117), 5]
     equal(student.lookup_draft(text, max_ngram=12, k=3), [117, 118, 119], what="wrong guess: a longer suffix goes before a later place")
+    for text, want in (
+        ([5, 31, 7, 53, 1], []),
+        ([41, 6, 9, 6, 8, 1, 6], [8, 1, 6]),
+        ([2_049, 9, 2_048], []),
+        ([70_005, 9, 4_469], []),
+        ([70_005, 9, 4_469, 8, 70_005], [9, 4_469, 8, 70_005]),
+    ):
+        equal(student.lookup_draft(text), want, what=f"wrong guess after {text}: only equal ids are the same token")
 
 
 # ---- greedy_verify -------------------------------------------------------------------------------------------------
@@ -198,29 +222,46 @@ def test_greedy_by_hand(student, hand):
 
 @checks("greedy_verify")
 def test_nothing_guessed(student):
-    """an empty draft: the one token of a decode step"""
+    """an empty draft: the one token of a decode step, among 70,000 tokens, too"""
     for best in (0, 6):
         got = emitted(student.greedy_verify(saying([best]), int64([])), 0, 10)
         equal(got, [best], what="wrong tokens for an empty draft")
+    logits = torch.zeros(2, 70_000)
+    logits[0, 4] = logits[1, 65_800] = 1.0
+    equal(emitted(student.greedy_verify(logits[1:], int64([])), 0, 70_000), [65_800], what="wrong token of 70,000 for an empty draft")
+    for guess, tokens in ((4, [4, 65_800]), (260, [4]), (65_540, [4])):
+        got = emitted(student.greedy_verify(logits, int64([guess])), 1, 70_000)
+        equal(got, tokens, what=f"wrong tokens for the draft [{guess}], where the model says 4 and 65800")
 
 
 @checks("greedy_verify")
 def test_right_again_is_too_late(student):
-    """correct guesses after a mistake do not count"""
+    """correct guesses after a mistake do not count, and neither does one that is second best by very little"""
     best = [4, 4, 5, 6, 4]
     for draft, tokens in (([4, 9, 5, 6], [4, 4]), ([9, 4, 5, 6], [4]), ([4, 4, 5, 9], [4, 4, 5, 6]), ([9, 9, 9, 9], [4])):
         got = emitted(student.greedy_verify(saying(best), int64(draft)), 4, 10)
         equal(got, tokens, what=f"wrong tokens for the draft {draft}, where the model says {best}")
+    for lead, dtype in ((3e-9, torch.float32), (2e-11, torch.float64)):
+        logits = torch.tensor([[-1.0, 0.0, lead, -2.0], [0.0, -1.0, -2.0, lead]], dtype=dtype)
+        logits += 1 if dtype == torch.float64 else 0  # the same lead, beside 1
+        for draft, tokens in (([1], [2]), ([2], [2, 3])):
+            got = emitted(student.greedy_verify(logits, int64(draft)), 1, 4)
+            equal(got, tokens, what=f"wrong tokens for the draft {draft}, where token 2 leads by {lead} in {dtype}")
 
 
 @checks("greedy_verify")
 def test_a_draft_of_100(student, rng):
-    """100 guesses, all right; and the last one wrong"""
+    """100 guesses, all right, and with the last one wrong; 270, all right; logits in rows and in columns"""
     best = torch.randint(0, 10, (101,), generator=rng)
     for last, n in ((best[99], 101), ((best[99] + 1) % 10, 100)):
         draft = torch.cat((best[:99], last[None]))
         got = emitted(student.greedy_verify(saying(best.tolist()), draft), 100, 10)
         equal(got, best[:n].tolist(), what="wrong tokens for a draft of 100")
+        got = emitted(student.greedy_verify(in_columns(saying(best.tolist())), draft), 100, 10)
+        equal(got, best[:n].tolist(), what="wrong tokens for a draft of 100 and logits that are stored column by column")
+    best = torch.randint(0, 10, (271,), generator=rng)
+    got = emitted(student.greedy_verify(saying(best.tolist()), best[:270].clone()), 270, 10)
+    equal(got, best.tolist(), what="wrong tokens for a draft of 270 that is right")
 
 
 # ---- acceptance_probs and residual_probs ---------------------------------------------------------------------------
@@ -241,19 +282,24 @@ def test_acceptance_by_hand(student, hand):
 
 @checks("acceptance_probs")
 def test_what_is_never_proposed(student):
-    """where q is 0: 1, whatever p is, and no nan"""
+    """where q is 0: 1, whatever p is, and no nan; where q is nearly 0: p / q like everywhere"""
     p, q = float64([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), float64([[0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]])
-    close(student.acceptance_probs(p, q), [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]], atol=1e-12)
+    close(student.acceptance_probs(p, q, _unchanged=True), [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]], atol=1e-12)
+    p, q = float64([3e-9, 0.0, 2e-60, 5e-8, 0.5]), float64([1.2e-8, 1e-8, 5e-60, 4e-8, 0.5])
+    close(student.acceptance_probs(p, q), [0.25, 0.0, 0.4, 1.0, 1.0], atol=1e-9, what="wrong for very small p and q")
 
 
 @checks("acceptance_probs")
 def test_acceptance_of_any_shape(student, rng):
-    """entry by entry, in any number of dimensions, in their dtype"""
+    """entry by entry, in any number of dimensions and any memory layout, in their dtype"""
     for shape in ((7,), (3, 7), (2, 3, 7)):
         for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-12), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)):
             p, q = ((torch.rand(shape, generator=rng, dtype=torch.float64) + 0.01).to(dtype) for _ in range(2))
             want = torch.minimum(p.double(), q.double()) / q.double()
             close(student.acceptance_probs(p, q), want, dtype=dtype, atol=atol)
+            if len(shape) > 1:
+                got = student.acceptance_probs(in_columns(p), in_columns(q))
+                close(got, want, dtype=dtype, atol=atol, what="wrong if p and q are stored column by column")
 
 
 @checks("residual_probs", weight=2)
@@ -295,7 +341,7 @@ def test_exactly_nothing_where_q_is_more(student, rng):
 
 @checks("residual_probs")
 def test_nothing_is_lacking(student):
-    """a row of p that equals q's: it is p, beside a row that does not"""
+    """a row of p that equals q's: it is p, beside a row that does not; a row that lacks a trace is renormalised"""
     p = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     q = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
     want = [[0.25, 0.25, 0.5, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
@@ -303,6 +349,11 @@ def test_nothing_is_lacking(student):
     for dtype in (torch.float32, torch.bfloat16, torch.float16):
         close(student.residual_probs(p.to(dtype), q.to(dtype)), want, atol=1e-6, dtype=dtype)
     close(student.residual_probs(p[0], q[0]), want[0], atol=1e-9)
+    for power in (-22, -30, -42):
+        p, q = float64([0.125 + 3 * 2.0**power, 0.375 - 2.0**power, 0.5 + 2.0**power]), float64([0.125, 0.375, 0.5])
+        close(student.residual_probs(p, q), [0.75, 0.0, 0.25], atol=1e-6, what=f"wrong where p and q differ by 2^{power}")
+    p, q = float64([[0.25, 0.25, 0.5 - 2.0**-33], [0.5, 0.5, 0.0]]), float64([[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]])
+    close(student.residual_probs(p, q), [[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]], atol=1e-6, what="wrong where a row of p is nowhere above q's")
 
 
 # ---- verify_sampled ------------------------------------------------------------------------------------------------
@@ -327,13 +378,17 @@ def test_one_guess_by_hand(student, hand):
 
 @checks("verify_sampled")
 def test_kept_means_below(student):
-    """at the border: a token is kept if u is below its acceptance, and not if it is equal"""
+    """at the border: a token is kept if u is below its acceptance, by however little, and not if it is equal"""
     p, q = float64([[0.5, 0.5], [1.0, 0.0]]), float64([[1.0, 0.0]])
     for u, tokens in ((0.5, [1]), (0.4999, [0, 0]), (0.0, [0, 0])):
         equal(emitted(student.verify_sampled(p, q, int64([0]), float64([u, 0.0])), 1, 2), tokens, what=f"wrong tokens at u = {u}")
     p, q = float64([[0.0, 1.0], [1.0, 0.0]]), float64([[1.0, 0.0]])
     got = emitted(student.verify_sampled(p, q, int64([0]), float64([0.0, 0.5])), 1, 2)
     equal(got, [1], what="wrong tokens where p is 0 and u is 0")
+    p, q = float64([[0.2, 0.8], [1.0, 0.0]]), float64([[0.9, 0.1]])
+    for off, tokens in ((-3e-12, [0, 0]), (3e-12, [1])):
+        got = emitted(student.verify_sampled(p, q, int64([0]), float64([0.2 / 0.9 + off, 0.5])), 1, 2)
+        equal(got, tokens, what=f"wrong tokens where u is 0.2 / 0.9 {'+' if off > 0 else '-'} 3e-12, in float64")
 
 
 @checks("verify_sampled", weight=3)
@@ -346,22 +401,32 @@ def test_the_law_by_hand(student, hand):
 
 @checks("verify_sampled")
 def test_no_guess_is_a_draw(student):
-    """an empty draft: one draw from p"""
+    """an empty draft: one draw from p, a hair beside a border and where the sum of p ends below u, too"""
     p = float64([[0.4, 0.3, 0.2, 0.1]])
-    for u, token in ((0.0, 0), (0.41, 1), (0.69, 1), (0.71, 2), (0.95, 3)):
+    for u, token in ((0.0, 0), (0.41, 1), (0.69, 1), (0.71, 2), (0.95, 3), (0.4 - 1e-11, 0), (0.4 + 1e-11, 1)):
         got = emitted(student.verify_sampled(p, torch.empty(0, 4, dtype=torch.float64), int64([]), float64([u])), 0, 4)
         equal(got, [token], what=f"wrong token at u = {u}")
+    short = torch.tensor([[0.25, 0.75 - 2.0**-21, 0.0, 0.0]])  # its sum is 1 - 2^-21, and u is above it
+    got = emitted(student.verify_sampled(short, torch.empty(0, 4), int64([]), torch.tensor([1 - 2.0**-23])), 0, 4)
+    equal(got, [1], what="wrong token where rounding leaves the sum of p below u: a token that has more than 0 is expected")
 
 
 @checks("verify_sampled")
 def test_a_draft_that_is_p(student, rng):
-    """a draft that holds what the model holds: everything is kept"""
-    p = torch.rand(5, 6, generator=rng, dtype=torch.float64)
-    p = p / p.sum(dim=-1, keepdim=True)
-    draft, u = torch.randint(6, (4,), generator=rng), torch.rand(5, generator=rng, dtype=torch.float64)
-    got = emitted(student.verify_sampled(p, p[:4].clone(), draft, u), 4, 6)
-    equal(got[:4], draft.tolist(), what="tokens of a draft that equals p are missing")
-    equal(len(got), 5, what="wrong number of tokens")
+    """a draft that holds what the model holds: everything is kept, of 4 and of 280 guesses, stored in rows or in columns"""
+    for k in (4, 280):
+        p = torch.rand(k + 1, 6, generator=rng, dtype=torch.float64)
+        p = p / p.sum(dim=-1, keepdim=True)
+        draft, u = torch.randint(6, (k,), generator=rng), torch.rand(k + 1, generator=rng, dtype=torch.float64)
+        for layout, q in (("rows", p[:k].clone()), ("columns", in_columns(p[:k]))):
+            got = emitted(student.verify_sampled(in_columns(p) if layout == "columns" else p, q, draft, u), k, 6)
+            equal(got[:k], draft.tolist(), what=f"tokens of a draft of {k} that equals p are missing, with p and q stored in {layout}")
+            equal(len(got), k + 1, what=f"wrong number of tokens for a draft of {k}, with p and q stored in {layout}")
+    p, draft = torch.zeros(2, 70_000), int64([40_000])
+    p[0, [300, 40_000, 66_000]] = torch.tensor([0.25, 0.5, 0.25])
+    p[1, 66_001] = 1.0
+    got = emitted(student.verify_sampled(p, p[:1].clone(), draft, torch.tensor([0.9, 0.5])), 1, 70_000)
+    equal(got, [40_000, 66_001], what="wrong tokens of 70,000, with the draft [40000]")
 
 
 # ---- expected_tokens and speedup -----------------------------------------------------------------------------------
@@ -380,27 +445,33 @@ def test_expected_by_hand(student, hand):
 
 @checks("expected_tokens")
 def test_all_is_kept(student):
-    """alpha 1: k + 1, whatever k is"""
+    """alpha 1: k + 1, a float, whatever k is; alpha nearly 1, and a k of 9,000"""
     for k in (0, 1, 7, 100):
-        close(student.expected_tokens(1.0, k), float(k + 1), what=f"wrong for alpha 1 and k {k}")
+        got = student.expected_tokens(1.0, k)
+        close(got, float(k + 1), what=f"wrong for alpha 1 and k {k}")
+        that(isinstance(got, float), f"the result for alpha 1 and k {k} is not a float", got=type(got).__name__)
+    nearly = (1 - 0.9995**301) / 0.0005  # 279.4 where k + 1 is 301
+    for alpha, k, want in ((0.9995, 300, nearly), (0.75, 9_000, 4.0)):
+        close(student.expected_tokens(alpha, k), want, rtol=1e-9, what=f"wrong for alpha {alpha} and k {k}")
 
 
 @checks("expected_tokens")
 def test_no_such_share(student):
     """alpha outside [0, 1], a negative k, and alpha nan: ValueError"""
-    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.0, -3, -3)):
+    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.0, -3, -3), (2.5, 0, 2.5)):
         raises(ValueError, lambda alpha=alpha, k=k: student.expected_tokens(alpha, k), naming=naming)
     raises(ValueError, lambda: student.expected_tokens(math.nan, 4))
 
 
 @checks("speedup", weight=2)
 def test_speedup_by_hand(student, hand):
-    """six settings, one of which loses"""
+    """six settings, one of which loses, and a draft that costs more than the model"""
     case = hand["speedup"]
     for alpha, k, cost_ratio, want in zip(case["alpha"], case["k"], case["cost_ratio"], case["speedup"], strict=True):
         close(
             student.speedup(alpha, k, cost_ratio), want, atol=1e-5, what=f"wrong for alpha {alpha}, k {k} and a cost ratio of {cost_ratio}"
         )
+    close(student.speedup(0.5, 1, 3.0), 0.375, what="wrong for alpha 0.5, k 1 and a cost ratio of 3.0")
 
 
 @checks("speedup")
@@ -415,10 +486,11 @@ def test_the_best_k(student, hand):
 
 @checks("speedup")
 def test_no_such_speedup(student):
-    """alpha outside [0, 1], a negative k, and alpha nan: ValueError"""
-    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3)):
+    """alpha outside [0, 1], a negative k, and alpha nan: ValueError, with k 0, too"""
+    for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.25, 0, 1.25), (-0.5, 0, -0.5)):
         raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.1), naming=naming)
-    raises(ValueError, lambda: student.speedup(math.nan, 4, 0.1))
+    for k in (4, 0):
+        raises(ValueError, lambda k=k: student.speedup(math.nan, k, 0.1))
 
 
 # ---- truncate ------------------------------------------------------------------------------------------------------
@@ -450,13 +522,16 @@ def test_forgotten_in_every_layer(student, rng):
 
 @checks("truncate")
 def test_to_nothing_and_to_all(student, rng):
-    """to the length it has, then to 0, and again"""
+    """to the length it has, then to 0, and again; another cache is not cut"""
     cache, k = filled_cache(student, rng, 5)
+    others = [filled_cache(student, rng, 4)[0] for _ in range(2)]
+    student.truncate(others[0], 3)
     for length in (5, 3, 3, 0, 0):
         student.truncate(cache, length)
         equal(cache.length, length, what="wrong length")
     for layer in range(3):
         equal(cache.append(layer, k, k)[0], k, what=f"wrong keys of layer {layer} in a cache that was cut to nothing")
+    equal([each.length for each in (*others, cache)], [3, 4, 5], what="wrong lengths of three caches, of which each was cut by itself")
 
 
 @checks("truncate")
@@ -471,8 +546,11 @@ def test_no_such_length(student, rng):
 
 @checks("truncate")
 def test_many_layers(student, rng):
-    """40 layers: all of them are cut"""
+    """40 layers: all of them are cut, also if a pass broke off and the first two hold one token more than the last"""
     cache, k = filled_cache(student, rng, 6, layers=40)
+    for layer in (0, 1):
+        cache.append(layer, k[:, :, :1], k[:, :, :1])
+    raises(ValueError, lambda: student.truncate(cache, 7), naming=7)
     student.truncate(cache, 2)
     for layer in (0, 31, 32, 39):
         keys, _ = cache.append(layer, k[:, :, :1], k[:, :, :1])
@@ -550,6 +628,11 @@ def test_passes_are_saved(student, hand):
         )
         most = 1.6 * passes * weights
         between(work.slow_bytes, (passes - 1) * weights, most, f"bytes that are read with a draft that is always {name}")
+    full = idx.shape[1] + 2
+    with student.counting() as work:
+        new = speculated(student, student.model("tiny"), idx, draft=Books(), max_new_tokens=3, block_size=full, temperature=0.0)
+    equal(new, text[case["prompt"] : full + 1], what="other tokens in a window that is just full")
+    between(work.positions, full, full, "positions, where the last token makes the window just full")
 
 
 # The same tokens; before each round PyTorch's attention reads as many tokens as the cache has, twice: to read them once by an answer's own
@@ -642,16 +725,15 @@ def test_one_token_to_draw(student, rng):
 
 @checks("generate_speculative", weight=2)
 def test_the_end_inside_a_guess(student):
-    """EOS among the guesses that are kept, as a correction, as the extra token; in the prompt it is no end, and 0 can be one"""
+    """EOS among the guesses that are kept, as a correction, as the extra token, drawn or not; in the prompt it is no end; 0 can be one"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[1, 0, 1]])
     text = [1, 0, 1, *[2, 3, 0, 1] * 4]
     for k in (1, 2, 3, 4, 8):
         for options in ({}, {"off": 1}, {"off": 1, "right": 1}):
             draft = Oracle(text=text, vocab=4, **options)
             for eos, want in ((0, [2, 3, 0]), (3, [2, 3]), (2, [2]), (1, [2, 3, 0, 1])):
-                new = speculated(
-                    student, model, idx, draft=draft, k=k, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=eos
-                )
+                given = {"temperature": float(k == 3), "eos_token_id": eos}  # the model leaves no choice, so drawn tokens are the same
+                new = speculated(student, model, idx, draft=draft, k=k, max_new_tokens=9, block_size=ROOMY, **given)
                 equal(new, want, what=f"wrong tokens with EOS {eos} and k {k}")
 
 
@@ -670,13 +752,13 @@ def test_never_more_than_asked_for(student):
 
 @checks("generate_speculative")
 def test_a_guess_that_is_no_token(student):
-    """a guess outside the vocabulary: ValueError that names it"""
+    """a guess outside the vocabulary, the first, the second or the last: ValueError that names it"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2, 3]])
     for guess in (4, -1, 99):
-        for temperature in (0.0, 1.0):
+        for temperature, given in ((0.0, [0, guess]), (1.0, [0, guess]), (0.0, [guess, 0]), (0.0, [0, 1, 2, guess])):
 
-            def draft(ids, k, guess=guess):
-                return [0, guess][:k], None
+            def draft(ids, k, given=given):
+                return given[:k], None
 
             options = {"max_new_tokens": 8, "block_size": ROOMY, "temperature": temperature}
             raises(
@@ -753,7 +835,7 @@ def test_filters_come_before_the_ratio(student, rng):
 
 @checks("generate_speculative")
 def test_same_state_same_text(student):
-    """drawn: the same generator state, the same tokens; torch's own state is left alone; greedy uses no randomness"""
+    """drawn: the same generator state, the same tokens; torch's own state is used if there is none; greedy uses no randomness"""
     model, idx = believer(student), int64([[0]])
     options = {"max_new_tokens": 40, "block_size": ROOMY}
 
@@ -769,6 +851,7 @@ def test_same_state_same_text(student):
     that(not torch.equal(first, other), "two generators in different states gave the same 40 tokens")
     _, stood_still = run(7, temperature=0.0)
     that(stood_still, "greedy decoding drew from the generator")
+    draws_from_the_global_state(lambda **more: student.generate_speculative(model, idx, draft=Books(), **options, **more))
 
     def run_certain(seed):
         given = {"draft": lambda ids, k: ([1] * k, None), "generator": student.generator(seed), "_rng_unchanged": True}

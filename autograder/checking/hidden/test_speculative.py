@@ -8,6 +8,7 @@ import torch
 
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.checks.test_generation import frequencies
+from autograder.checking.checks.test_speculative import in_columns
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, ROOMY, believing, small, sure_after, tiny_ids, unrolled, whole
 from autograder.checking.helpers.guessed import (
@@ -44,11 +45,6 @@ def laws(rng, *shape, zeros=True):
         range(weights.numel() // shape[-1]), torch.randint(shape[-1], (weights.numel() // shape[-1],), generator=rng)
     ] += 1
     return weights / weights.sum(dim=-1, keepdim=True)
-
-
-def in_columns(rows):
-    """The same numbers, stored column by column."""
-    return rows.T.contiguous().T
 
 
 # ---- filtered_probs ------------------------------------------------------------------------------------------------
@@ -163,9 +159,9 @@ def test_a_place_far_back(student, rng):
     equal(student.lookup_draft([*text, text[-1]], k=3), [text[-1]], what="wrong guess where the last token stands twice")
     text = [*range(20), *torch.randint(100, 900, (5_000,), generator=rng).tolist(), *range(20)]
     equal(student.lookup_draft(text, max_ngram=20, k=500), text[20:520], what="wrong guess of 500 tokens with max_ngram 20")
-    for tokens in ([21, 3, 9, 1, 3], [2, 13, 9, 2, 1, 3]):
+    for tokens in ([21, 3, 9, 1, 3], [2, 13, 9, 2, 1, 3], [100_000, 7, 34_464], [4_097, 7, 4_098], [513, 8, 1]):
         want = tokens[2:] if tokens[1] == 3 else []
-        equal(student.lookup_draft(tokens), want, what=f"wrong guess after {tokens}: tokens are numbers, not their digits")
+        equal(student.lookup_draft(tokens), want, what=f"wrong guess after {tokens}: only equal numbers are the same token")
 
 
 # ---- greedy_verify -------------------------------------------------------------------------------------------------
@@ -188,13 +184,13 @@ def test_random_drafts(student, rng):
 
 @checks("greedy_verify")
 def test_all_of_a_long_draft(student, rng):
-    """200 guesses, all right; and the last one wrong"""
-    logits = torch.randn(201, 500, generator=rng)
+    """300 guesses, all right; and the last one wrong"""
+    logits = torch.randn(301, 100, generator=rng)
     best = logits.argmax(dim=-1)
-    equal(emitted(student.greedy_verify(logits, best[:-1].clone()), 200, 500), best.tolist(), what="wrong tokens where all is right")
+    equal(emitted(student.greedy_verify(logits, best[:-1].clone()), 300, 100), best.tolist(), what="wrong tokens where all is right")
     draft = best[:-1].clone()
-    draft[-1] = (draft[-1] + 1) % 500
-    equal(emitted(student.greedy_verify(logits, draft), 200, 500), best[:-1].tolist(), what="wrong tokens where the last guess is wrong")
+    draft[-1] = (draft[-1] + 1) % 100
+    equal(emitted(student.greedy_verify(logits, draft), 300, 100), best[:-1].tolist(), what="wrong tokens where the last guess is wrong")
 
 
 @checks("greedy_verify")
@@ -218,8 +214,8 @@ def test_logits_that_lie_in_columns(student, rng):
 @checks("greedy_verify")
 def test_tokens_and_leads_as_they_are(student):
     """float64 logits a millionth of a millionth apart; tokens 256 apart are two"""
-    logits = torch.tensor([[1.0, 1 + 1e-12, 0.0], [1 + 1e-12, 1.0, 0.0]], dtype=torch.float64)
-    for draft, tokens in (([1], [1, 0]), ([0], [1])):
+    logits = torch.tensor([[1.0, 1 + 1e-12, 0.0], [1.0, 0.0, 1 + 1e-12]], dtype=torch.float64)
+    for draft, tokens in (([1], [1, 2]), ([0], [1])):
         got = emitted(student.greedy_verify(logits, torch.tensor(draft)), 1, 3)
         equal(got, tokens, what=f"wrong tokens for the draft {draft}, where float64 has a best one and float32 has not")
     logits = torch.zeros(2, 70_000)
@@ -306,7 +302,7 @@ def test_hardly_anything_is_lacking(student):
 def test_residuals_of_rows_alone(student, rng):
     """rows of a batch as they would be alone, those without a residual among them"""
     p, q = laws(rng, 6, 5), laws(rng, 6, 5)
-    q[2], q[4] = p[2], p[4]
+    q[2], q[4] = p[2], p[4] * (1 + 2.0**-20)  # 0 stays 0, and nothing of p is above q
     for dtype in (torch.float32, torch.float64):
         got = student.residual_probs(p.to(dtype), q.to(dtype))
         alone = [student.residual_probs(a.to(dtype), b.to(dtype)) for a, b in zip(p, q, strict=True)]
@@ -361,7 +357,7 @@ def test_certain_drafts(student, rng):
 
 @checks("verify_sampled")
 def test_rounds_in_float32(student, rng):
-    """float32, and a vocabulary of 2,000 tokens"""
+    """float32, a vocabulary of 2,000 tokens, and one of 69,000; 310 guesses that are all kept"""
     p, q = (torch.randn(5, 2000, generator=rng).softmax(dim=-1) for _ in range(2))
     q = q[:4]
     draft = q.argmax(dim=-1)
@@ -379,6 +375,14 @@ def test_rounds_in_float32(student, rng):
                 "a token was replaced by one that is not more probable in the model than in the draft",
                 got=got[-1],
             )
+    p, q = torch.zeros(2, 69_000), torch.zeros(1, 69_000)
+    p[0, [50_000, 66_500]], p[1, 35_000], q[0, [33_000, 50_000]] = torch.tensor([0.5, 0.5]), 1.0, torch.tensor([0.5, 0.5])
+    for guess, tokens in ((50_000, [50_000, 35_000]), (33_000, [66_500])):
+        got = emitted(student.verify_sampled(p, q, torch.tensor([guess]), torch.tensor([0.75, 0.5])), 1, 69_000)
+        equal(got, tokens, what=f"wrong tokens of 69,000, with the draft [{guess}]")
+    p = torch.eye(3)[torch.arange(311) % 3]
+    got = emitted(student.verify_sampled(p, p[:310].clone(), torch.arange(310) % 3, torch.full((311,), 0.5)), 310, 3)
+    equal(got, [i % 3 for i in range(311)], what="wrong tokens for a draft of 310 that is right")
 
 
 @checks("verify_sampled")
@@ -393,12 +397,16 @@ def test_rounds_in_columns(student, rng):
 @checks("verify_sampled")
 def test_borders_of_a_draw(student):
     """float64: u a millionth of a millionth below what is kept, and as much above; float32: sums that end below u"""
-    p, q = (torch.tensor(rows, dtype=torch.float64) for rows in ([[0.3, 0.7], [1.0, 0.0]], [[0.6, 0.4]]))
+    p, q = (torch.tensor(rows, dtype=torch.float64) for rows in ([[0.3, 0.7], [1.0, 0.0]], [[0.7, 0.3]]))
     edge = float(p[0, 0] / q[0, 0])
     for at, want in ((edge - 1e-12, [0, 0]), (edge + 1e-12, [1])):
         u = torch.tensor([at, 0.25], dtype=torch.float64)
         got = emitted(student.verify_sampled(p, q, torch.tensor([0]), u), 1, 2)
         equal(got, want, what=f"wrong tokens where u is {at - edge:+.0e} beside the probability to keep the guess")
+    for off, want in ((-1e-12, 0), (1e-12, 1)):
+        u = torch.tensor([0.3 + off], dtype=torch.float64)
+        got = emitted(student.verify_sampled(p[:1], q[:0], torch.empty(0, dtype=torch.int64), u), 0, 2)
+        equal(got, [want], what=f"wrong token of an empty draft where u is {off:+.0e} beside the first probability")
     u = torch.tensor([1 - 2.0**-24])
     short = torch.tensor([[0.5, 0.25, 0.25 - 2.0**-23, 0.0]])  # its sum in float32 is 1 - 2^-23
     got = emitted(student.verify_sampled(short, torch.empty(0, 4), torch.empty(0, dtype=torch.int64), u), 0, 4)
@@ -428,7 +436,9 @@ def test_ends_of_the_range(student):
     nearly = sum(0.9999**i for i in range(501))  # 487.8 where k + 1 is 501
     few = ((0.0, 0, 1.0), (0, 5, 1.0), (1, 5, 6.0), (1.0, 0, 1.0), (0.25, 0, 1.0), (0.25, 1, 1.25))
     for alpha, k, want in (*few, (0.9999, 500, nearly), (0.5, 20_000, 2.0), (1.0, 20_000, 20_001.0)):
-        close(float(student.expected_tokens(alpha, k)), want, atol=1e-12, rtol=1e-9, what=f"wrong for alpha {alpha} and k {k}")
+        got = student.expected_tokens(alpha, k)
+        close(float(got), want, atol=1e-12, rtol=1e-9, what=f"wrong for alpha {alpha} and k {k}")
+        that(isinstance(got, float), f"the result for alpha {alpha} and k {k} is not a float", got=type(got).__name__)
 
 
 @checks("expected_tokens")
@@ -467,9 +477,10 @@ def test_when_it_pays(student):
 @checks("speedup")
 def test_refused_speedups(student):
     """what expected_tokens refuses"""
-    for alpha, k, naming in ((1.01, 2, 1.01), (-3.5, 2, -3.5), (0.75, -4, -4)):
+    for alpha, k, naming in ((1.01, 2, 1.01), (-3.5, 2, -3.5), (0.75, -4, -4), (2.25, 0, 2.25), (-0.01, 0, -0.01)):
         raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.0), naming=naming)
-    raises(ValueError, lambda: student.speedup(float("nan"), 1, 0.5))
+    for k in (1, 0):
+        raises(ValueError, lambda k=k: student.speedup(float("nan"), k, 0.5))
 
 
 # ---- truncate ------------------------------------------------------------------------------------------------------
