@@ -21,7 +21,7 @@ def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
     if name == "SystemExit":
         return "It ends the program that calls it. End a function with `return`, or with an exception that says what is wrong."
     if name == "RecursionError":
-        return "The function calls itself without end."
+        return "The function calls itself too deeply: without end, or once for each step of a long loop."
     if "device-side assert" in message:
         where = "An index was outside of a tensor on the GPU, here or in an earlier call."
         return f"{where} This process cannot use the GPU again: restart the kernel."
