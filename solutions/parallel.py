@@ -48,7 +48,7 @@ def kv_heads_of(config: Config, rank: int, world: int) -> range:
     """Return which key/value heads a rank holds: those that its H/world query heads read. Query head h reads key/value head h // (H/K).
 
     Up to K ranks have K/world heads each. More ranks have one head each, and world/K neighbours hold copies of the same one.
-    Raises ValueError, naming the number of heads, unless world divides H, and world divides K or K divides world.
+    Raises ValueError, naming the number of heads that does not fit, unless world divides H, and world divides K or K divides world.
     """
     ### BEGIN SOLUTION
     H, K = config.num_attention_heads, config.num_key_value_heads
@@ -64,7 +64,7 @@ def shard_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> L
 
     q_proj, gate_proj and up_proj are cut by `column_shard`, o_proj and down_proj by `row_shard`. k_proj and v_proj keep the rows of the
     heads in `kv_heads_of`, in their order. Every rank has both norms whole. The layer that is given is not changed. Raises ValueError,
-    naming it, if the heads or the feed-forward width cannot be divided.
+    naming the number, if the heads or the feed-forward width cannot be divided.
     """
     ### BEGIN SOLUTION
     heads = kv_heads_of(config, rank, world)
@@ -122,7 +122,7 @@ def ring_all_gather(chunk: Tensor, comm: Communicator) -> list[Tensor]:
 
     chunk of any shape, the same on every rank -> world tensors of this shape and dtype, no two of which share memory. Each rank sends
     world - 1 chunks to its right neighbour, rank + 1, and receives as many from its left one, rank - 1; the last rank's right neighbour
-    is rank 0. chunk is not changed. One rank alone sends nothing.
+    is rank 0. chunk is not changed, but may itself be in the list. One rank alone sends nothing.
     """
     ### BEGIN SOLUTION
     right, left = (comm.rank + 1) % comm.world, (comm.rank - 1) % comm.world
@@ -138,9 +138,9 @@ def ring_all_gather(chunk: Tensor, comm: Communicator) -> list[Tensor]:
 def ring_all_reduce(x: Tensor, comm: Communicator) -> Tensor:
     """Return the sum of all ranks' x, on every rank, bit for bit the same: a reduce-scatter and an all-gather around the ring.
 
-    x of any shape, the same on every rank -> that shape and dtype. It is sent as a row of numbers, followed by as few zeros as make its
-    length a multiple of world: 2 (world - 1) messages of 1/world of that row from each rank, all to the right neighbour. x is not changed
-    and need not be contiguous. One rank alone sends nothing. Patarasuk and Yuan 2009.
+    x of any shape, not empty, the same on every rank -> that shape and dtype. It is sent in its dtype as a row of numbers, followed by as
+    few zeros as make its length a multiple of world: 2 (world - 1) messages of 1/world of that row from each rank, all to the right
+    neighbour. x is not changed and need not be contiguous. One rank alone sends nothing. Patarasuk and Yuan 2009.
     """
     ### BEGIN SOLUTION
     row = x.flatten()
@@ -156,7 +156,8 @@ def parallel_attention(x: Tensor, layer: LayerWeights, config: Config, positions
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer`; config: the whole model's;
     positions (T,) or (B, T), by which queries and keys turn with base config.rope_theta; mask: bool, broadcasts to (B, 1, T, T), the same
     for all heads, True where a query may see a key -> (B, T, D), the product of all heads with the whole o_proj, bit for bit the same on
-    every rank, in x's dtype. Nothing else is sent, and the arguments are not changed. Shoeybi et al. 2019, section 3.
+    every rank, in x's dtype. x need not be contiguous. Nothing else is sent, and the arguments are not changed. Shoeybi et al. 2019,
+    section 3.
     """
     ### BEGIN SOLUTION
     H = config.num_attention_heads // comm.world
@@ -173,8 +174,8 @@ def parallel_feed_forward(x: Tensor, layer: LayerWeights, comm: Communicator) ->
     """Compute what the feed-forward adds to the tokens of a layer, on all ranks together: each has some of its F, one all-reduce adds up.
 
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer` -> (B, T, D), what `feed_forward`
-    gives with the whole matrices, bit for bit the same on every rank, in x's dtype. Nothing else is sent, and the arguments are not
-    changed. Shoeybi et al. 2019, section 3.
+    gives with the whole matrices, bit for bit the same on every rank, in x's dtype. x need not be contiguous. Nothing else is sent, and
+    the arguments are not changed. Shoeybi et al. 2019, section 3.
     """
     ### BEGIN SOLUTION
     return ring_all_reduce(feed_forward(x, layer.gate_proj, layer.up_proj, layer.down_proj), comm)
@@ -226,9 +227,9 @@ def vocab_parallel_argmax(x: Tensor, head: Tensor, comm: Communicator) -> Tensor
 def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communicator) -> Tensor:
     """Return the logits of all positions, computed by all ranks together.
 
-    shard: this rank's part, from `shard_model`; config: the whole model's; ids (B, T), the same on every rank -> (B, T, V), the same on
-    every rank, on the ids' device. There is one all-reduce for the embeddings, two for each of L layers, and one all-gather for the
-    logits; the residual stream and the norms are computed on every rank from the same numbers. The arguments are not changed.
+    shard: this rank's part, from `shard_model`; config: the whole model's; ids (B, T), the same on every rank -> (B, T, V) in the weights'
+    dtype, the same on every rank, on the ids' device. There is one all-reduce for the embeddings, two for each layer, and one all-gather
+    for the logits; the residual stream and the norms are computed on every rank from the same numbers. The arguments are not changed.
     """
     ### BEGIN SOLUTION
     T = ids.shape[1]
@@ -246,7 +247,8 @@ def parallel_forward(shard: Weights, config: Config, ids: Tensor, comm: Communic
 def all_reduce_seconds(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
     """Return how long an all-reduce of num_bytes takes around a ring, with the messages of `ring_all_reduce`.
 
-    link_bandwidth in bytes/s, one way; latency in seconds, once a message. One rank alone takes no time. Patarasuk and Yuan 2009.
+    link_bandwidth in bytes/s, one way; latency in seconds, once a message, even one of 0 bytes. One rank alone takes no time. Patarasuk
+    and Yuan 2009.
     """
     ### BEGIN SOLUTION
     return 2 * (world - 1) * (latency + num_bytes / world / link_bandwidth)

@@ -24,6 +24,11 @@ def all_reduce_seconds(num_bytes, world, link_bandwidth, latency):
         seconds += num_bytes / (world * link_bandwidth) + latency
     return seconds
 
+# %% wrong_all_reduce_seconds_no_bytes, of right_all_reduce_seconds_plain
+# WRONG: 0 bytes take no time, though their messages are sent
+# -     steps = 2 * (world - 1)
+# +     steps = 2 * (world - 1) if num_bytes else 0
+
 # %% wrong_all_reduce_seconds_one_half, of right_all_reduce_seconds_plain
 # WRONG: the reduce-scatter alone: the all-gather is forgotten
 # -     steps = 2 * (world - 1)

@@ -93,6 +93,23 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # +     q = rotary(q, positions, base)
 # +     k = rotary(k, positions, base)
 
+# %% wrong_parallel_attention_positions_of_first_text, of right_parallel_attention_plain
+# WRONG: every text of the batch turns by the positions of the first one
+# -     base = config.rope_theta
+# +     base = config.rope_theta
+# +     positions = positions if positions.dim() == 1 else positions[0]
+
+# %% wrong_parallel_attention_mask_of_first_text, of right_parallel_attention_plain
+# WRONG: every text of the batch is masked as the first one
+# -     read = attention(q, k, v, mask)
+# +     read = attention(q, k, v, mask.reshape(-1, *mask.shape[-2:])[0])
+
+# %% wrong_parallel_attention_rounded_positions, of right_parallel_attention_plain
+# WRONG: positions are cast to the dtype of x: bfloat16 rounds those above 256
+# -     base = config.rope_theta
+# +     base = config.rope_theta
+# +     positions = positions.to(x.dtype)
+
 # %% wrong_parallel_attention_own_mask, of right_parallel_attention_plain
 # WRONG: the causal mask, whatever is given
 # -     read = attention(q, k, v, mask)

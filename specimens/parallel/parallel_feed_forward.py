@@ -44,6 +44,16 @@ def parallel_feed_forward(x, layer, comm):
 # -     return ring_all_reduce(part, comm)
 # +     return ring_all_reduce(ring_all_reduce(part, comm), comm) / comm.world
 
+# %% wrong_parallel_ffn_exponential, of right_parallel_ffn_plain
+# WRONG: sigmoid is exp(z) / (1 + exp(z)), and a large gate gives inf / inf: nan
+# -     opened = gates * torch.sigmoid(gates)
+# +     opened = gates * (gates.exp() / (1 + gates.exp()))
+
+# %% wrong_parallel_ffn_view, of right_parallel_ffn_rows
+# WRONG: the tokens become rows by view, which raises where x is not contiguous
+# -     rows = x.reshape(-1, x.shape[-1])
+# +     rows = x.view(-1, x.shape[-1])
+
 # %% wrong_parallel_ffn_residual, of right_parallel_ffn_plain
 # WRONG: x is added before the sum: it counts as often as there are ranks
 # -     part = (opened * ups) @ layer.down_proj.T

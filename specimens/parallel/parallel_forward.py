@@ -92,6 +92,19 @@ def parallel_forward(shard, config, ids, comm):
 # -     eps = config.rms_norm_eps
 # +     eps = 1e-6
 
+# %% wrong_parallel_forward_mask_of_128, of right_parallel_forward_plain
+# WRONG: the mask is cut from one of 128 tokens: a longer text raises
+# -     mask = causal_mask(T, T).to(ids.device)
+# +     mask = causal_mask(128, 128)[:T, :T].to(ids.device)
+
+# %% wrong_parallel_forward_text_remembered, of right_parallel_forward_plain
+# WRONG: a text of the same length gets the embeddings of an earlier one
+# -     x = vocab_parallel_embedding(shard.embed_tokens, ids, comm)
+# +     known, key = parallel_forward.__dict__, (comm.rank, comm.world, ids.shape, id(shard.embed_tokens))
+# +     if key not in known:
+# +         known[key] = shard.embed_tokens, vocab_parallel_embedding(shard.embed_tokens, ids, comm)
+# +     x = known[key][1]
+
 # %% wrong_parallel_forward_not_normed, of right_parallel_forward_plain
 # WRONG: attention reads x without its norm
 # -         normed = rms_norm(x, layer.input_layernorm, eps)

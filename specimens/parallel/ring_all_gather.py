@@ -154,6 +154,21 @@ def ring_all_gather(chunk, comm):
 # -     return chunks
 # +     return torch.stack(chunks)
 
+# %% wrong_ring_all_gather_view, of right_ring_all_gather_plain
+# WRONG: the chunk is flattened by view, which raises where a chunk is not contiguous
+# -     chunks[comm.rank] = chunk
+# +     chunks[comm.rank] = chunk.view(-1)
+# ...
+# -     return chunks
+# +     return [each.view(chunk.shape) for each in chunks]
+
+
+# %% wrong_ring_all_gather_cut_again, of right_ring_all_gather_plain
+# WRONG: joined along dimension 0 and cut again, which raises for chunks without a dimension
+# -     return chunks
+# +     return [part.clone() for part in torch.cat(chunks).chunk(n)]
+
+
 # %% wrong_ring_all_gather_one_memory
 # WRONG: all that arrives is kept in the same memory
 

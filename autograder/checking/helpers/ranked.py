@@ -16,16 +16,21 @@ from torch import Tensor
 from autograder.authoring import CheckFailed, Suspects, close, equal, that
 from autograder.checking.checks.test_transformer import small_config, small_layer, small_weights
 from course.kit import Config, LayerWeights, Weights
-from course.kit.ranks import Traffic
+from course.kit.ranks import Communicator, Traffic
 
 LOW = (torch.float16, torch.bfloat16)
-COPIED = "the part is a copy: other numbers in the matrix do not show in it; wrong part"
 
 
 def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) -> tuple[list[Any], Traffic]:
     """Call a function on so many ranks. args: a list has each rank's own, anything else is the same on all."""
     each = [tuple(a[rank] if isinstance(a, list) else a for a in args) for rank in range(world)]
     return student.ranks(world).each(name, each, **options)
+
+
+def one_rank_again(student: Any, name: str, args: list[Any], then: list[Any]) -> tuple[Any, Any]:
+    """Return the results of two calls on one rank alone: before the second, `then` is written into the tensors of the first one."""
+    alone = Communicator(0, 1, lambda dst, tensor: None, lambda src: torch.empty(0))  # one rank alone sends nothing
+    return getattr(student, name).again([*args, alone], [*then, alone])
 
 
 def whole(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -107,6 +112,15 @@ def fits(H: int, K: int, world: int) -> bool:
 
 def cut(matrix: Tensor, rank: int, world: int, dim: int) -> Tensor:
     return matrix.chunk(world, dim)[rank]
+
+
+def a_view(function: Any, before: Tensor, after: Tensor, rank: int, world: int, dim: int) -> None:
+    """Fail unless a rank's part of `before` is a view: it must show the numbers of `after`, written into the matrix after the call."""
+    stale = cut(before, rank, world, dim)
+    for part in function.again([before, rank, world], [after, rank, world]):
+        copied = isinstance(part, Tensor) and part.shape == stale.shape and torch.equal(part, stale)
+        what = "the part is a copy: other numbers in the matrix do not show in it; wrong part" if copied else "wrong part"
+        close(part, cut(after, rank, world, dim), atol=0.0, rtol=0.0, what=what)
 
 
 def cut_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> LayerWeights:

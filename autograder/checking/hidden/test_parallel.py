@@ -7,11 +7,11 @@ import itertools
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.checks.test_parallel import attend, feed, heads_of, listed, split
+from autograder.checking.checks.test_parallel import attend, feed, feed_gates, heads_of, listed, split
 from autograder.checking.helpers.devices import stays_on_its_device
 from autograder.checking.helpers.ranked import (
-    COPIED,
     LOW,
+    a_view,
     alike,
     around_a_ring,
     attended,
@@ -30,6 +30,7 @@ from autograder.checking.helpers.ranked import (
     logits_of,
     normal,
     on_all,
+    one_rank_again,
     reduce_traffic,
     ring_traffic,
     same_layer,
@@ -88,8 +89,7 @@ def test_columns_share_memory(student, rng):
     """every part is a view, of a transposed matrix too"""
     weight = normal(rng, 8, 12).T
     for world in (1, 2, 4):
-        for part in student.column_shard.again([weight, world - 1, world], [-weight, world - 1, world]):
-            close(part, cut(-weight, world - 1, world, 0), atol=0.0, rtol=0.0, what=COPIED)
+        a_view(student.column_shard, weight, normal(rng, 8, 12).T, world - 1, world, 0)
 
 
 @checks("row_shard", weight=2)
@@ -114,8 +114,7 @@ def test_rows_share_memory(student, rng):
     """every part is a view, of a transposed matrix too"""
     weight = normal(rng, 12, 8).T
     for world in (1, 2, 4):
-        for part in student.row_shard.again([weight, world - 1, world], [-weight, world - 1, world]):
-            close(part, cut(-weight, world - 1, world, 1), atol=0.0, rtol=0.0, what=COPIED)
+        a_view(student.row_shard, weight, normal(rng, 12, 8).T, world - 1, world, 1)
 
 
 # ---- kv_heads_of -----------------------------------------------------------------------------------------------------
@@ -286,6 +285,7 @@ def test_gathered_from_eight(student, rng):
     ring_traffic(traffic, 7, 7 * chunks[0].nbytes)
     for dtype in DTYPES:
         alone, _ = everywhere(student, 1, "ring_all_gather", whole(rng, 5, dtype=dtype))
+        listed(alone[0])
         equal(str(alone[0][0].dtype), str(dtype), what="wrong dtype of the chunk of one rank alone")
 
 
@@ -379,16 +379,24 @@ def test_attention_rows_of_their_own(student, rng):
         layer, x = layer_of(rng, config), normal(rng, B, T, 20)
         got, _ = attend(student, 2, x, layer, config, positions, mask)
         on_all(got, attended(x, layer, config, positions, mask), atol=1e-9)
+    other = normal(rng, B, T, 20)
+    given = [[each, layer, config, positions, mask] for each in (x, other)]
+    for result, each in zip(one_rank_again(student, "parallel_attention", *given), (x, other), strict=True):
+        close(result, attended(each, layer, config, positions, mask), atol=1e-9)
 
 
 @checks("parallel_attention")
 def test_attention_in_other_dtypes(student, rng):
-    """float32 and bfloat16: the result's dtype, and what is sent in it; the same bits"""
-    config, T = config_of(4, 2), 3
-    for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.2)):
+    """float32 and 16 bits: the result's dtype, and what is sent in it; the same bits; positions that 16 bits would round"""
+    config, T = config_of(4, 2, max_position_embeddings=8192), 3
+    near, far = torch.arange(T), torch.tensor([0, 2, 4])
+    cases = (
+        (torch.float32, 1e-5, near), (torch.bfloat16, 0.2, near), (torch.bfloat16, 0.2, far + 517), (torch.float16, 0.05, far + 4_103),
+    )  # fmt: skip
+    for dtype, atol, positions in cases:
         layer, x = layer_of(rng, config, dtype), normal(rng, 1, T, 20, dtype=dtype)
-        got, traffic = attend(student, 2, x, layer, config, torch.arange(T), causal(T))
-        on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=atol, rtol=0.05, dtype=dtype)
+        got, traffic = attend(student, 2, x, layer, config, positions, causal(T))
+        on_all(got, attended(x, layer, config, positions, causal(T)), atol=atol, rtol=0.05, dtype=dtype)
         reduce_traffic(traffic, x)
 
 
@@ -405,7 +413,7 @@ def test_attention_of_eight(student, rng):
 
 @checks("parallel_attention")
 def test_attention_work(student, rng):
-    """a rank of two does half of the work"""
+    """each of two ranks computes its own heads only"""
     config, T = config_of(8, 4, D=32), 8
     layer, x = layer_of(rng, config), normal(rng, 1, T, 32)
     shards, ranks = [cut_layer(layer, config, rank, 2) for rank in range(2)], student.ranks(2)
@@ -413,8 +421,9 @@ def test_attention_work(student, rng):
         got, _ = ranks.each("parallel_attention", [(x, shard, config, torch.arange(T), causal(T)) for shard in shards])
     on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-9)
     products, scores = 2 * T * 32 * (2 * 32 + 2 * 16), 2 * 2 * 8 * T * T * 4
-    that(0.45 * products <= work.flops <= 0.51 * (products + scores), "a rank of two does another share of the FLOPs",
-         expected=f"{(products + scores) // 2:,}", got=f"{work.flops:,}")  # fmt: skip
+    # A loop over query heads may compute the keys and values of a shared head once for each: 0.64 of the whole work, and still its own.
+    that(0.45 * products <= work.flops <= 0.75 * (products + scores), "a rank of two does another share of the FLOPs",
+         expected=f"about {(products + scores) // 2:,}", got=f"{work.flops:,}")  # fmt: skip
 
 
 # ---- parallel_feed_forward -------------------------------------------------------------------------------------------
@@ -436,7 +445,9 @@ def test_feed_forward_of_any_shape(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_of_eight(student, rng):
-    """eight ranks, 150 tokens"""
+    """eight ranks, 150 tokens; then gates whose exponential overflows"""
+    for gates, dtype in (([1_500.0, -900.0], torch.float64), ([-300.0, 120.0], torch.float32), ([32.0, -64.0], torch.float16)):
+        feed_gates(student, gates, dtype)
     config = config_of(8, 8, F=40, D=5)
     layer, x = layer_of(rng, config), normal(rng, 1, 150, 5)
     got, traffic = feed(student, 8, x, layer, config)
@@ -452,6 +463,9 @@ def test_feed_forward_of_layer_after_layer(student, rng):
         layer, x = layer_of(rng, config), normal(rng, 1, 2, 20)
         got, _ = feed(student, 2, x, layer, config)
         on_all(got, fed(x, layer), atol=1e-9)
+    other = normal(rng, 1, 2, 20)
+    for result, each in zip(one_rank_again(student, "parallel_feed_forward", [x, layer], [other, layer]), (x, other), strict=True):
+        close(result, fed(each, layer), atol=1e-9)
 
 
 @checks("parallel_feed_forward")
@@ -488,6 +502,9 @@ def test_embedding_of_another_table(student, rng):
         table, ids = normal(rng, 6, 3), torch.randint(0, 6, (1, 4), generator=rng)
         got, _ = everywhere(student, 2, "vocab_parallel_embedding", split(table, 2), ids)
         on_all(got, table[ids])
+    other = (ids + torch.randint(1, 6, (1, 4), generator=rng)) % 6
+    for result, each in zip(one_rank_again(student, "vocab_parallel_embedding", [table, ids], [table, other]), (ids, other), strict=True):
+        close(result, table[each], atol=0.0)
 
 
 @checks("vocab_parallel_embedding")
@@ -622,6 +639,22 @@ def test_forward_of_eight(student, rng):
     got, traffic = forward(student, 8, weights, config, ids)
     on_all(got, logits_of(weights, config, ids), atol=1e-6, rtol=1e-6)
     that(set(traffic.messages) == {7 * 31}, "another number of messages than expected", expected=7 * 31, got=traffic.messages)
+
+
+@checks("parallel_forward")
+def test_forward_of_other_texts(student, rng):
+    """a second text of the same length, with the same weights; two ranks with 1,100 tokens; the weights are as they were"""
+    config = config_of(2, 2, D=5, F=6, num_hidden_layers=1, max_position_embeddings=8192)
+    weights, texts = weights_of(rng, config), (some(config, rng, 2, 5), some(config, rng, 2, 5))
+    given = [[weights, config, ids] for ids in texts]
+    for logits, ids in zip(one_rank_again(student, "parallel_forward", *given), texts, strict=True):
+        close(logits, logits_of(weights, config, ids), atol=1e-8)
+    ids = some(config, rng, 1, 1_100)
+    shards = [cut_model(weights, config, rank, 2) for rank in range(2)]
+    got, _ = everywhere(student, 2, "parallel_forward", shards, config, ids, _arguments=True)
+    on_all([logits for logits, _ in got], logits_of(weights, config, ids), atol=1e-6, rtol=1e-6)
+    for shard, (_, after) in zip(shards, got, strict=True):
+        unchanged(shard, after[0])
 
 
 @checks("parallel_forward")
