@@ -182,7 +182,7 @@ class PagedKV:
         self.keys, self.values = (torch.zeros(shape, dtype=dtype, device=device) for _ in range(2))
 
     def write(self, layer: int, slots: Tensor, k: Tensor, v: Tensor) -> None:
-        """Store one layer's keys and values k, v (n, K, Dh) in the slots (n,) int64, in this order. Nothing else is written."""
+        """Store one layer's keys and values k, v (n, K, Dh) in n different slots (n,) int64, in this order. Nothing else is written."""
         ### BEGIN SOLUTION
         self.keys[layer, slots] = k
         self.values[layer, slots] = v
@@ -266,8 +266,9 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
     """Feed the newest token of each sequence; return the logits of the token after it.
 
     ids (B, 1) int64, B different sequences of one pool, of any lengths, forks of each other among them -> (B, V) of the model's dtype,
-    each row as if it were alone. Every sequence grows by 1. Raises OutOfBlocks, with nothing changed, if the rows' blocks_for(1) add up
-    to more than are free: two forks of one part-full block count a copy each, though the second would then be the block's only holder.
+    each row as if it were alone. Every sequence grows by 1; the list of them stays as it is. Raises OutOfBlocks, with nothing changed, if
+    the rows' blocks_for(1) add up to more than are free: two forks of one part-full block count a copy each, though the second would then
+    be the block's only holder.
     All rows go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
     Model, ids and memory are on one device: positions, lengths and tables are made there too. Gradient mode is left as it was.
     """
@@ -330,7 +331,8 @@ class PrefixPool(BlockPool):
     def publish(self, block: int, key: bytes) -> None:
         """Make a held block findable. A key that is known stays with its first block, and a block that has a key keeps it.
 
-        In these two cases nothing changes, not even the order of idle blocks. Raises ValueError if the block is free; the message names it.
+        In these two cases nothing changes, not even the order of idle blocks. Raises ValueError if the block is free, whatever the key; the
+        message names it.
         """
         ### BEGIN SOLUTION
         if not self.holders(block):
@@ -341,7 +343,7 @@ class PrefixPool(BlockPool):
         ### END SOLUTION
 
     def forget(self, block: int) -> None:
-        """Note that the contents of the block are about to be overwritten: it can no longer be found."""
+        """Note that the contents of the block are about to be overwritten: it can no longer be found. An idle one stays free."""
         ### BEGIN SOLUTION
         if block in self.key_of:
             del self.block_of[self.key_of.pop(block)]
@@ -392,9 +394,9 @@ class PrefixPool(BlockPool):
 
 
 def start_sequence(pool: PrefixPool, tokens: list[int], block_size: int, salt: bytes = b"") -> PagedSequence:
-    """Return a sequence that begins with the blocks of `tokens` that the pool still knows; the tokens after them are still to be fed.
+    """Return a sequence that begins with the longest beginning of `tokens` whose blocks the pool still knows; the rest is still to be fed.
 
-    The last token is never taken over: what follows it has to be computed.
+    The last token is never taken over, nor the block that it fills: what follows it has to be computed.
     """
     ### BEGIN SOLUTION
     sequence = PagedSequence(pool, block_size)

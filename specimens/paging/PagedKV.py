@@ -268,3 +268,11 @@ class PagedKV:
 # -         self.values[layer, slots] = v
 # +         self.keys[layer, slots[:256]] = k[:256]
 # +         self.values[layer, slots[:256]] = v[:256]
+
+
+# %% wrong_kv_rounds_to_float32, of right_kv_plain
+# WRONG: keys and values pass through float32, also into a memory of float64
+# -         self.keys[layer, slots] = k
+# -         self.values[layer, slots] = v
+# +         self.keys[layer, slots] = k.float().to(self.keys.dtype)
+# +         self.values[layer, slots] = v.float().to(self.values.dtype)

@@ -426,3 +426,15 @@ class PagedSequence:
 # ...
 # -         self.blocks = []
 # +         self.blocks.clear()
+
+
+# %% wrong_sequence_forgets_within_the_block_only, of right_sequence_plain
+# WRONG: a part-full last block is forgotten if no new block is needed, and overwritten in silence if one is
+# -         elif self.length % self.block_size:
+# +         elif self.length % self.block_size and not self.blocks_for(n):
+
+
+# %% wrong_sequence_slots_in_float32, of right_sequence_plain
+# WRONG: slots pass through float32, which rounds those above 2**24
+# -         return torch.tensor(out, dtype=torch.int64)
+# +         return torch.tensor(out, dtype=torch.float32).long()

@@ -421,3 +421,12 @@ class PrefixPool(BlockPool):
 # +             if first in self.idle:
 # +                 del self.idle[first]
 # +                 self.free_blocks.append(first)
+
+
+# %% wrong_prefix_forgotten_beside_free_ones_is_lost, of right_prefix_plain
+# WRONG: an idle block that is forgotten becomes free if no other block is, and is lost if one is
+# -             del self.idle[block]
+# -             self.free_blocks.append(block)
+# +             del self.idle[block]
+# +             if not self.free_blocks:
+# +                 self.free_blocks.append(block)

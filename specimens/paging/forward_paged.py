@@ -157,3 +157,18 @@ def forward_paged(model, ids, sequence, kv):
 # -     x = run_layers(model, ids, positions, attend)
 # +     x = run_layers(model, ids, positions, attend)
 # +     torch.set_grad_enabled(True)
+
+
+# %% wrong_forward_remembers_slots, of right_forward_plain
+# WRONG: slots are remembered by start and end: after a cut other blocks may be in the table
+# -     kv.copy(sequence.grow(t))
+# -     end = start + t
+# +     kv.copy(sequence.grow(t))
+# +     end = start + t
+# +     known = sequence.__dict__.setdefault("known_slots", {})
+# +     new, stored = known.setdefault((start, end), (sequence.slots(start, end), sequence.slots()))
+# ...
+# -         kv.write(layer, sequence.slots(start, end), k[0].transpose(0, 1), v[0].transpose(0, 1))
+# -         k_all, v_all = kv.read(layer, sequence.slots())
+# +         kv.write(layer, new, k[0].transpose(0, 1), v[0].transpose(0, 1))
+# +         k_all, v_all = kv.read(layer, stored)

@@ -273,3 +273,9 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # WRONG: slots pass through 16 bits, so that those from 32,768 on are negative
 # -         slots = tables[:, column, None] * block_size + places
 # +         slots = (tables[:, column, None] * block_size + places).to(torch.int16).long()
+
+
+# %% wrong_columns_256_of_them, of right_columns_plain
+# WRONG: 256 columns of a table are read at most
+# -     for column in range(tables.shape[1]):
+# +     for column in range(min(tables.shape[1], 256)):

@@ -246,3 +246,42 @@ def paged_decode(model, ids, sequences, kv):
 # -     x = run_layers(model, ids, positions, attend)
 # +     x = run_layers(model, ids, positions, attend)
 # +     torch.set_grad_enabled(True)
+
+
+# %% wrong_decode_groups_of_32
+# WRONG: more than 32 rows go through the layers in groups of 32, which reads the weights once a group
+
+def paged_decode(model, ids, sequences, kv):
+    needed = sum(s.blocks_for(1) for s in sequences)
+    if needed > sequences[0].pool.num_free:
+        raise OutOfBlocks(f"{needed} blocks needed")
+    logits = []
+    for first in range(0, len(sequences), 32):
+        group = sequences[first : first + 32]
+        for s in group:
+            kv.copy(s.grow(1))
+        lengths = torch.tensor([s.length for s in group], device=ids.device)
+        new = torch.cat([s.slots(s.length - 1) for s in group])
+        width = max(len(s.blocks) for s in group)
+        tables = torch.tensor([s.blocks + [0] * (width - len(s.blocks)) for s in group], device=ids.device)
+
+        def attend(layer, q, k, v):
+            kv.write(layer, new, k[:, :, 0], v[:, :, 0])
+            return paged_attention(q, kv.keys[layer], kv.values[layer], tables, lengths, kv.block_size)
+
+        x = run_layers(model, ids[first : first + 32], lengths[:, None] - 1, attend)
+        logits.append(x[:, -1] @ model.weights.lm_head.T)
+    return torch.cat(logits)
+
+
+# %% wrong_decode_sorts_the_callers_list, of right_decode_plain
+# WRONG: the caller's list of sequences is sorted by length and stays sorted; the logits are in the old order
+# -     pool = sequences[0].pool
+# +     pool = sequences[0].pool
+# +     order = sorted(range(len(sequences)), key=lambda row: sequences[row].length)
+# +     sequences[:] = [sequences[row] for row in order]
+# +     ids = ids[order]
+# ...
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     back = torch.tensor(order, device=ids.device).argsort()
+# +     return x[back, -1] @ model.weights.lm_head.T

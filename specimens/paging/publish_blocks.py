@@ -114,3 +114,12 @@ def publish_blocks(sequence, tokens, salt=b""):
 # WRONG: only the first 16 bytes of the salt are passed on
 # -     keys = block_keys(stored, sequence.block_size, salt)
 # +     keys = block_keys(stored, sequence.block_size, salt[:16])
+
+
+# %% wrong_publish_counts_what_it_published, of right_publish_plain
+# WRONG: the sequence notes how many blocks it has published, and keeps the number after a cut
+# -     for place, key in enumerate(keys):
+# -         sequence.pool.publish(sequence.blocks[place], key)
+# +     published, sequence.published = getattr(sequence, "published", 0), len(keys)
+# +     for place in range(published, len(keys)):
+# +         sequence.pool.publish(sequence.blocks[place], keys[place])

@@ -107,3 +107,10 @@ def start_sequence(pool, tokens, block_size, salt=b""):
 # WRONG: only the first 16 bytes of the salt are passed on
 # -     keys = block_keys(tokens[:-1], block_size, salt)
 # +     keys = block_keys(tokens[:-1], block_size, salt[:16])
+
+
+# %% wrong_start_over_a_gap, of right_start_plain
+# WRONG: each known block is taken over, also those after an unknown one
+# -     sequence.blocks = pool.adopt(keys)
+# +     for key in keys:
+# +         sequence.blocks += pool.adopt([key])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 
 from autograder.authoring import checks, close, equal, raises, stories, that
@@ -14,6 +16,7 @@ from autograder.checking.helpers.paged import (
     chained,
     draw_table,
     filled,
+    many_holders,
     paged_logits,
     play_pool,
     pool_story,
@@ -23,6 +26,8 @@ from autograder.checking.helpers.paged import (
     write_all,
 )
 from autograder.checking.helpers.work_bounds import between, gradient_mode_stays
+from autograder.sandbox.protocol.batch import CallBatch
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Config
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------
@@ -41,13 +46,14 @@ def test_every_block_once(student):
     equal([pool.num_free, *map(pool.holders, range(3))], [3, 0, 0, 0], what="wrong num_free and holders of a new pool")
     taken = [pool.take() for _ in range(3)]
     equal(sorted(taken), [0, 1, 2], what="wrong blocks from three calls of take on a pool of three")
+    equal(student.BlockPool(5).num_free, 5, what="wrong num_free of a second pool")
     equal(pool.num_free, 0, what="wrong num_free of a pool that is taken")
     for kind in ("OutOfBlocks", "CacheFull"):
         raises(kind, pool.take, naming=3)
     equal([pool.num_free, *map(pool.holders, taken)], [0, 1, 1, 1], what="a refused take has changed num_free or holders")
     pool.release(taken[1])
     equal([pool.num_free, pool.holders(taken[1])], [1, 0], what="wrong num_free and holders of a block that was released")
-    equal(pool.take(), taken[1], what="the one free block was not given")
+    equal([pool.take()], [taken[1]], what="the one free block was not given")
 
 
 @checks("BlockPool")
@@ -78,8 +84,9 @@ def test_a_free_block_is_refused(student):
 
 @checks("BlockPool")
 def test_a_large_pool(student):
-    """1,500 blocks: each is taken once, and all come free"""
-    take_all(student, "BlockPool", 1500)
+    """1,100 blocks: each is taken once, and all come free; a block may have hundreds of holders"""
+    take_all(student, "BlockPool", 1100)
+    many_holders(student, (130, 260, 270))
 
 
 # ---- PagedSequence -------------------------------------------------------------------------------------------------
@@ -116,9 +123,11 @@ def test_slots_by_hand(student, hand):
     got = sequence.slots()
     equal(got, want, what="wrong slots", suspects=suspects)
     equal(str(got.dtype), "torch.int64", what="wrong dtype of the slots")
-    for start, end in ((7, 10), (3, 5), (0, 1), (4, 4)):
+    for start, end in ((7, 10), (3, 5), (0, 1), (4, 4), (0, 0)):
         equal(sequence.slots(start, end), want[start:end], what=f"wrong slots from {start} to {end}")
     equal(sequence.slots(9), want[9:], what="wrong slots from 9 on")
+    none = student.PagedSequence(student.BlockPool(1), 4).slots()
+    equal([tuple(none.shape), str(none.dtype)], [(0,), "torch.int64"], what="wrong shape and dtype of the slots of no tokens")
 
 
 @checks("PagedSequence")
@@ -142,7 +151,7 @@ def table_slots(table, size, length):
 
 @checks("PagedSequence")
 def test_a_long_text(student):
-    """1,300 tokens in blocks of 16; a table of 80 blocks with numbers of some thousand"""
+    """1,300 tokens in blocks of 16; a table whose slots have numbers of some million"""
     sequence = student.PagedSequence(student.BlockPool(100), 16)
     equal(sequence.blocks_for(1300), 82, what="wrong blocks_for(1300) of a new sequence, blocks of 16")
     sequence.grow(1300)
@@ -151,9 +160,9 @@ def test_a_long_text(student):
     equal(sequence.slots(), table_slots(table, 16, 1300), what="wrong slots of 1,300 tokens")
     sequence.truncate(1100)
     equal([sequence.blocks, sequence.pool.num_free], [table[:69], 31], what="wrong blocks and num_free after truncate(1100)")
-    other = student.PagedSequence(student.BlockPool(5000), 16)
-    other.blocks, other.length = [61 * n % 5000 for n in range(20, 100)], 1280
-    equal(other.slots(), table_slots(other.blocks, 16, 1280), what="wrong slots of blocks with large numbers")
+    other = student.PagedSequence(student.BlockPool(90_000), 256)
+    other.blocks, other.length = [4099 * n % 90_000 for n in range(20, 32)], 3000
+    equal(other.slots(), table_slots(other.blocks, 256, 3000), what="wrong slots of blocks with large numbers")
 
 
 @checks("PagedSequence", weight=2)
@@ -218,6 +227,13 @@ def test_refused_means_nothing_changed(student):
     equal(state_of(c), before, what="a refused grow has changed blocks, length, num_free or holders")
     equal([c.blocks_for(0), c.grow(0)], [0, []], what="wrong blocks_for(0) and grow(0)")
     equal(state_of(c), before, what="growing by nothing has changed something")
+    b.free()
+    asked: list[int] = []
+    pool.take = lambda: asked.append(1) or 0
+    with contextlib.suppress(StudentRaised):
+        c.grow(14)  # two blocks are free, and with the copy it needs four
+    that(not asked, "c.grow(14) must be refused, and it has called pool.take first", expected="no call", got=len(asked))
+    raises("OutOfBlocks", lambda: c.grow(14))
 
 
 @checks("PagedSequence")
@@ -249,12 +265,14 @@ def test_who_writes_over_says_so(student):
     a.grow(3)
     full = a.blocks[:2]
     that(not set(told) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=told)
-    told.clear()
-    a.truncate(6)
-    that(not told, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=told)
-    a.grow(1)
-    that(full[1] in told, "a block is written over after a truncate, yet pool.forget was not called for it", expected=[full[1]], got=told)
-    that(full[0] not in told, "a full block stays as it is, yet pool.forget was called for it", got=told)
+    for n in (5, 1):  # beyond the end of the block, and within it
+        told.clear()
+        a.truncate(6)
+        that(not told, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=told)
+        a.grow(n)
+        what = f"a block is written over by a.grow({n}) after a truncate, yet pool.forget was not called for it"
+        that(full[1] in told, what, expected=[full[1]], got=told)
+        that(full[0] not in told, "a full block stays as it is, yet pool.forget was called for it", got=told)
     told.clear()
     a.fork().grow(1)
     that(not set(told) & set(full), "a shared block is copied and not written over, yet pool.forget was called for it", got=told)
@@ -287,35 +305,37 @@ def memory_of(student, rng, L=2, num_blocks=5, size=4, K=2, Dh=3, dtype=torch.fl
     config = small_config(num_hidden_layers=L, num_key_value_heads=K, num_attention_heads=2 * K, head_dim=Dh)
     kv = student.PagedKV(config, num_blocks, size, dtype=dtype)
     shape = (L, num_blocks * size, K, Dh)
-    keys, values = (torch.randn(shape, generator=rng).to(dtype) for _ in range(2))
+    wide = torch.promote_types(dtype, torch.float32)  # numbers of float64 that float32 does not have
+    keys, values = (torch.randn(shape, generator=rng, dtype=wide).to(dtype) for _ in range(2))
     write_all(kv, keys, values)
     return kv, keys, values
 
 
 @checks("PagedKV", weight=2)
 def test_write_and_read(student, rng):
-    """written in any order of slots, read in any other; every other slot and layer stays"""
-    kv, keys, values = memory_of(student, rng)
+    """float64: written in any order of slots, read in any other; every other slot and layer stays"""
+    kv, keys, values = memory_of(student, rng, dtype=torch.float64)
     written(lambda *_: kv.read(0, torch.tensor([0])))
-    slots = torch.tensor([6, 0, 17, 5])
-    k, v = torch.randn(2, 4, 2, 3, generator=rng)
-    kv.write(1, slots, k, v)
-    keys[1, slots], values[1, slots] = k, v
-    equal(kv.keys, keys, what="wrong keys in the memory")
-    equal(kv.values, values, what="wrong values in the memory")
-    for layer, wanted in ((1, torch.tensor([5, 6, 1])), (0, torch.tensor([6, 19])), (1, torch.tensor([17, 17]))):
+    for slots in (torch.tensor([6, 0, 17, 5]), torch.tensor([9, 11, 10, 12])):
+        k, v = torch.randn(2, 4, 2, 3, generator=rng, dtype=torch.float64)
+        kv.write(1, slots, k, v)
+        keys[1, slots], values[1, slots] = k, v
+        equal(kv.keys, keys, what=f"wrong keys in the memory after a write to slots {slots.tolist()}")
+        equal(kv.values, values, what=f"wrong values in the memory after a write to slots {slots.tolist()}")
+    for layer, wanted in ((1, torch.tensor([5, 6, 1])), (0, torch.tensor([6, 8, 7, 9])), (1, torch.tensor([17, 17]))):
         for name, got, want in zip(("keys", "values"), kv.read(layer, wanted), (keys, values), strict=True):
             equal(got, want[layer, wanted], what=f"wrong {name} of layer {layer} in slots {wanted.tolist()}")
 
 
 @checks("PagedKV", weight=2)
 def test_copied_blocks(student, rng):
-    """two blocks are copied: keys and values, all layers, nothing else"""
-    kv, keys, values = memory_of(student, rng, L=3)
+    """blocks are copied, one of them twice: keys and values, all layers, nothing else"""
+    kv, keys, values = memory_of(student, rng, L=3, dtype=torch.float64)
     written(lambda *_: kv.copy([]))
-    kv.copy([(1, 4), (0, 2)])
+    pairs = [(1, 4), (0, 2), (1, 3)]
+    kv.copy(pairs)
     for memory in (keys, values):
-        for old, new in ((1, 4), (0, 2)):
+        for old, new in pairs:
             memory[:, new * 4 : new * 4 + 4] = memory[:, old * 4 : old * 4 + 4]
     equal(kv.keys, keys, what="wrong keys in the memory")
     equal(kv.values, values, what="wrong values in the memory")
@@ -383,23 +403,24 @@ def test_a_large_memory(student, rng):
 
 @checks("forward_paged", weight=2)
 def test_blocks_of_any_size(student):
-    """blocks of 1, 4 and 16, the prompt in chunks of 3, 1, 7 and 9: the logits of the model without a cache"""
+    """blocks of 1, 4 and 16, the prompt in chunks of 1, 3, 1, 6 and 9: the logits of the model without a cache, in its dtype"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = torch.randint(3, 1000, (1, 20), generator=torch.Generator().manual_seed(1))
     model = student.model("tiny", dtype=torch.float64)
     for size in (1, 4, 16):
         pool, kv = student.BlockPool(40 // size + 2), filled(student, 40 // size + 2, size)
         pool.take()
-        for sizes in ([20], [3, 1, 7, 9]):
+        for sizes in ([1, 3, 1, 6, 9], [20]):
             sequence = student.PagedSequence(pool, size)
             got = paged_logits(student, model, ids, sizes, sequence, kv)
-            close(got, whole()(ids), atol=1e-3, what=f"wrong logits for blocks of {size}, in chunks of {sizes}")
+            what = f"wrong logits for blocks of {size}, in chunks of {sizes}"
+            close(got, whole()(ids), atol=1e-3, dtype=torch.float64, what=what)
             sequence.free()
 
 
 @checks("forward_paged", weight=2)
 def test_a_fork_goes_its_own_way(student):
-    """a text and its fork go on with other tokens, in turn: neither changes the other"""
+    """a text and its fork go on with other tokens, in turn, and one of them again after a cut: neither changes the other"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     common, *rests = torch.randint(3, 1000, (3, 6), generator=torch.Generator().manual_seed(2)).split(1)
     model = student.model("tiny", dtype=torch.float64)
@@ -412,6 +433,14 @@ def test_a_fork_goes_its_own_way(student):
             got = paged_logits(student, model, rest[:, start:end], [end - start], row, kv)
             want = whole()(torch.cat((common, rest), dim=1))[:, 6 + start : 6 + end]
             close(got, want, atol=1e-3, what="wrong logits after a fork")
+    text = torch.cat((common, rests[0]), dim=1)
+    twin, new = a.fork(), torch.tensor([[50, 51]])
+    a.truncate(10)
+    cut = torch.cat((text[:, :10], new), dim=1)
+    close(paged_logits(student, model, new, [2], a, kv), whole()(cut)[:, 10:], atol=1e-3, what="wrong logits after a cut")
+    what = "wrong logits of a fork whose origin was cut and went on with other tokens"
+    longer = torch.cat((text, new), dim=1)
+    close(paged_logits(student, model, new, [2], twin, kv), whole()(longer)[:, 12:], atol=1e-3, what=what)
 
 
 @checks("forward_paged")
@@ -469,6 +498,9 @@ def test_chunk_on_another_device(student):
 # ---- paged_attention -----------------------------------------------------------------------------------------------
 
 
+COLUMN_BY_COLUMN = "Take the table column by column and put each into the state that `absorb` keeps."
+
+
 @checks("paged_attention", weight=2)
 def test_attention_through_a_table(student, rng):
     """rows of 1, 4, 7 and 13 tokens in blocks of 4: attention over each row's own tokens"""
@@ -498,11 +530,11 @@ def test_blocks_of_one_and_of_sixteen(student, rng):
 
 @checks("paged_attention")
 def test_many_rows_columns_and_slots(student, rng):
-    """nine rows, 75 columns, heads of width 96 in a group of seven; slots above 32,768"""
-    for lengths, H, Dh, spare in (([3, 300, 40, 2, 9, 1, 60, 5, 17], 7, 96, 3), ([9, 30, 260], 1, 2, 8300)):
-        q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, 4, spare=spare)
-        want = attended(q, keys, values, tables, counts, 4)
-        got = student.paged_attention(q, keys, values, tables, counts, 4)
+    """nine rows, 530 columns, heads of width 96 in a group of seven; slots above 32,768"""
+    for lengths, H, Dh, size, spare in (([3, 300, 40, 2, 9, 1, 60, 5, 17], 7, 96, 4, 3), ([9, 530, 30, 260], 1, 2, 1, 33_200)):
+        q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, size, spare=spare)
+        want = attended(q, keys, values, tables, counts, size)
+        got = student.paged_attention(q, keys, values, tables, counts, size)
         close(
             got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for {len(lengths)} rows of up to {max(lengths)} tokens, {len(keys)} slots"
         )
@@ -518,19 +550,33 @@ def test_bfloat16_in_float32(student, rng):
         close(got, want, atol=1e-5, rtol=2**-7, dtype=torch.bfloat16, what=f"wrong output in bfloat16, {large} times the query")
 
 
+@checks("paged_attention")
+def test_large_scores_and_large_strangers(student, rng):
+    """scores of some thousand, above and below zero, and huge numbers in slots of nobody"""
+    for shift in (-2500.0, 2500.0):
+        q, keys, values, tables, lengths = draw_table(rng, [9, 2, 14], 4, 2, 4, 4)
+        q, strange = q.abs() + 4, keys == 50.0  # every score is about 2 * shift * q
+        want = attended(q, keys + shift, values, tables, lengths, 4)
+        for huge in (1e12, -1e12):
+            got = student.paged_attention(q, (keys + shift).masked_fill(strange, huge), values, tables, lengths, 4)
+            what = f"wrong output with {shift:g} added to all keys and {huge:g} in the keys of slots of nobody"
+            close(got, want, atol=1e-8, rtol=1e-8, what=what)
+
+
 @checks("paged_attention", weight=2)
 def test_memory_of_a_few_columns(student, rng):
-    """work: 8 rows of 512 tokens, and at no time more in hand than a few columns of blocks"""
+    """work: 8 rows of 512 tokens, in 32 bits and in 16, and at no time more in hand than a few columns of blocks"""
     B, T, size, K, Dh = 8, 512, 16, 2, 32
-    q, keys, values, tables, lengths = draw_table(rng, [T] * B, 4, K, Dh, size, dtype=torch.float32, spare=0)
-    with student.counting() as work:
-        got = student.paged_attention(q, keys, values, tables, lengths, size)
-    close(got, attended(q, keys, values, tables, lengths, size), atol=1e-5, what="wrong output")
     column = B * size * 2 * K * Dh * 4
-    cause = "Take the table column by column and put each into the state that `absorb` keeps."
-    between(work.peak_bytes, q.nbytes, 8 * column, f"bytes of memory at one time (a column of blocks is {column:,})", cause=cause)
-    # Scores as sums of products are no FLOPs to the counter; what `absorb` does with the values is.
-    between(work.flops, 2 * B * 4 * T * Dh, 2 * 4 * B * 4 * T * Dh, "FLOPs")
+    for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.02)):
+        q, keys, values, tables, lengths = draw_table(rng, [T] * B, 4, K, Dh, size, dtype=dtype, spare=0)
+        with student.counting() as work:
+            got = student.paged_attention(q, keys, values, tables, lengths, size)
+        close(got, attended(q, keys, values, tables, lengths, size), atol=atol, what=f"wrong output in {dtype}")
+        what = f"bytes of memory at one time, in {dtype} (a column of blocks is {column:,} in float32)"
+        between(work.peak_bytes, q.nbytes, 8 * column, what, cause=COLUMN_BY_COLUMN if dtype == torch.float32 else None)
+        # Scores as sums of products are no FLOPs to the counter; what `absorb` does with the values is.
+        between(work.flops, 2 * B * 4 * T * Dh, 2 * 4 * B * 4 * T * Dh, "FLOPs")
 
 
 @checks("paged_attention")
@@ -567,6 +613,10 @@ def test_faster_than_slot_by_slot(race):
 # ---- paged_decode --------------------------------------------------------------------------------------------------
 
 
+FAST = 128 * 1024
+"""The limit in bytes above which a tensor counts as slow memory: the large weights do, and what 40 rows need in between does not."""
+
+
 @checks("paged_decode", weight=2)
 def test_same_tokens_paged_forked_and_shared(student):
     """the ladder: greedy, four prompts of unequal lengths and a fork of one, the tokens of the loop without a cache"""
@@ -590,7 +640,7 @@ def test_same_tokens_paged_forked_and_shared(student):
 
 @checks("paged_decode", weight=2)
 def test_rows_stand_where_they_stand(student):
-    """rows of 2, 9 and 5 tokens, a fork with another token: each row's logits as if alone"""
+    """rows of 2, 9 and 5 tokens, a fork with another token: each row's logits as if alone, in the model's dtype; the list of rows stays"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(20), filled(student, 20, 4)
@@ -602,10 +652,12 @@ def test_rows_stand_where_they_stand(student):
     rows, texts = [*rows, rows[2].fork()], [*texts, texts[2]]
     for step in range(3):
         new = torch.tensor([[50], [60], [70], [80]]) + step
-        got = student.paged_decode(model, new, rows, kv, _unchanged=True)
+        got, (_, _, after, _) = student.paged_decode(model, new, rows, kv, _unchanged=True, _arguments=True)
         texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
-        close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3, what="wrong logits")
-        equal([row.length for row in rows], [text.shape[1] for text in texts], what="wrong lengths of the sequences")
+        close(got, torch.cat([whole()(text)[:, -1] for text in texts]), atol=1e-3, dtype=torch.float64, what="wrong logits")
+        lengths = [text.shape[1] for text in texts]
+        equal([row.length for row in rows], lengths, what="wrong lengths of the sequences")
+        equal([row.length for row in after], lengths, what="the caller's list of sequences has another order, or other ones, afterwards")
 
 
 @checks("paged_decode")
@@ -626,7 +678,7 @@ def test_many_rows_and_a_long_one(student):
 
 @checks("paged_decode")
 def test_no_row_grows_if_not_all_can(student):
-    """a block for one of two rows: OutOfBlocks, and neither has grown"""
+    """a block for one of two rows: OutOfBlocks, and neither has grown, nor has a fork and its origin"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(3), filled(student, 3, 4)
@@ -644,6 +696,55 @@ def test_no_row_grows_if_not_all_can(student):
     for end in (6, 7, 8):
         got = student.paged_decode(model, more[:, end - 1 : end], rows[1:], kv)
         close(got, whole()(more[:, :end])[:, -1], atol=1e-3, what="wrong logits of a row that needs no block")
+    rows[0].free()
+    rows[1].truncate(7)
+    forks, keys = [rows[1], rows[1].fork()], kv.keys
+    before = [state_of(row) for row in forks]
+    cause = "The last block is part full and both forks have it: each counts a copy, and one block is free."
+    raises("OutOfBlocks", lambda: student.paged_decode(model, ids[:, :1], forks, kv), cause=cause)
+    equal([state_of(row) for row in forks], before, what="a refused step of two forks has changed blocks, length, num_free or holders")
+    equal(kv.keys, keys, what="a refused step of two forks has written keys")
+    got = student.paged_decode(model, more[:, 7:8], forks[1:], kv)
+    close(got, whole()(more[:, :8])[:, -1], atol=1e-3, what="wrong logits of the fork that can grow alone")
+
+
+@checks("paged_decode")
+def test_the_weights_are_read_once(student):
+    """work: 40 forks of a token are 40 positions, and the weights are read once for all of them"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kv = student.model("tiny"), filled(student, 41, 2, dtype=torch.float32)
+    text, new = torch.randint(3, 1000, (41, 1), generator=torch.Generator().manual_seed(10)).split([1, 40])
+    first = student.PagedSequence(student.BlockPool(41), 2)
+    student.forward_paged(model, text, first, kv)
+    rows = [first, *(first.fork() for _ in range(39))]
+    with student.counting(fast_bytes=FAST) as work:
+        got = student.paged_decode(model, new, rows, kv)
+    want = whole()(torch.cat((text.expand(40, -1), new), dim=1))[:, -1]
+    close(got, want, atol=1e-3, what="wrong logits of 40 forks")
+    equal(work.positions, 40, what="wrong number of positions of 40 rows")
+    sizes = [4 * t.numel() for t in (whole().weights.lm_head, *(t for layer in whole().weights.layers for t in vars(layer).values()))]
+    once = sum(size for size in sizes if size > FAST)
+    what = f"bytes read from tensors of more than {FAST:,} bytes, which the large weights together are once"
+    between(work.slow_bytes, once, 1.7 * once, what)
+
+
+@checks("paged_decode")
+def test_a_long_row_beside_short_ones(student):
+    """work: one row of 113 tokens beside seven of 5, and at no time the keys and values of all rows in hand"""
+    written(lambda *_: student.paged_decode(None, None, None, None))
+    model, kv, pool = student.model("tiny"), filled(student, 24, 8, dtype=torch.float32), student.BlockPool(24)
+    texts = torch.randint(3, 1000, (1, 116), generator=torch.Generator().manual_seed(11)).split([112, 4], dim=1)
+    rows = [student.PagedSequence(pool, 8) for _ in texts]
+    for text, row in zip(texts, rows, strict=True):
+        student.forward_paged(model, text, row, kv)
+    rows += [rows[1].fork() for _ in range(6)]
+    with student.counting() as work:
+        got = student.paged_decode(model, torch.full((8, 1), 9), rows, kv)
+    long, short = (whole()(torch.cat((text, torch.tensor([[9]])), dim=1))[:, -1] for text in texts)
+    close(got, torch.cat((long, short.expand(7, -1))), atol=1e-3, what="wrong logits of a long row and seven short ones")
+    gathered = 8 * 113 * 2 * tiny_config().num_key_value_heads * tiny_config().head_dim * 4
+    what = f"bytes of memory at one time (keys and values of all rows, padded to the longest, are {gathered:,} a layer)"
+    between(work.peak_bytes, got.nbytes, gathered / 2, what)
 
 
 @checks("paged_decode")
@@ -689,15 +790,17 @@ def test_whole_blocks_only(student):
     """0 to 9 tokens in blocks of 4: a key for each whole block; large tokens too"""
     for n in range(10):
         tokens = [2**33 + 7 * t for t in range(n)]
-        equal(student.block_keys(tokens, 4), chained(tokens, 4), what=f"wrong keys for {n} tokens")
+        equal(student.block_keys(tokens, 4, _unchanged=True), chained(tokens, 4), what=f"wrong keys for {n} tokens")
 
 
 @checks("block_keys")
 def test_many_blocks_and_long_salts(student):
-    """70 blocks; a block of 100 tokens; salts that differ at their end alone, in a blank or in a zero"""
-    tokens = [2**40 - 3 * t for t in range(141)]
-    equal(student.block_keys(tokens, 2), chained(tokens, 2), what="wrong keys for 141 tokens in blocks of 2")
-    equal(student.block_keys(tokens, 100), chained(tokens, 100), what="wrong keys for 141 tokens in a block of 100")
+    """600 blocks; a block of 700 tokens; salts that differ at their end alone, in a blank or in a zero"""
+    tokens = [2**40 - 3 * t for t in range(1201)]
+    for size in (2, 700):
+        due, got = chained(tokens, size), student.block_keys(tokens, size)
+        equal(len(got), len(due), what=f"wrong number of keys for 1,201 tokens in blocks of {size}")
+        equal(got, due, what=f"wrong keys for 1,201 tokens in blocks of {size}")
     for salt in (b"a customer with a long name, no. 1", b"a customer with a long name, no. 2", b"x", b" x", b"x ", b"x\0", b"\0", b"X"):
         equal(student.block_keys([1, 2, 3], 2, salt), chained([1, 2, 3], 2, salt), what=f"wrong keys for the salt {salt!r}")
 
@@ -741,13 +844,15 @@ def test_still_findable_when_nobody_holds_it(student):
 
 def idle_pool(student, keys, num_blocks):
     """A pool whose blocks with these keys are idle, the first key the longest."""
-    pool = student.PrefixPool(num_blocks)
-    blocks = [pool.take() for _ in keys]
+    story = CallBatch()
+    pool = story.call("PrefixPool", num_blocks)
+    blocks = [story.method(pool, "take") for _ in keys]
     for block, key in zip(blocks, keys, strict=True):
-        pool.publish(block, key)
+        story.method(pool, "publish", block, key)
     for block in blocks:
-        pool.release(block)
-    return pool, blocks
+        story.method(pool, "release", block)
+    outcomes = student.play(story)
+    return outcomes[pool.step].value, [outcomes[block.step].value for block in blocks]
 
 
 @checks("PrefixPool", weight=2)
@@ -761,7 +866,7 @@ def test_longest_idle_goes_first(student):
     pool.adopt([b"a"])
     pool.release(blocks[0])  # used again: now it is b that has been idle longest
     for place in (1, 2, 0):
-        equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
+        equal([pool.take()], [blocks[place]], what="the block that has been idle longest was not taken")
         equal(pool.find([keys[place]]), [], what="the key of a block that was taken is still known")
     raises("OutOfBlocks", pool.take, naming=4)
 
@@ -805,9 +910,11 @@ def test_a_known_key_stays_with_an_idle_block(student):
         [pool.find([b"a"]), pool.num_free], [blocks[:1], 2], what="wrong block found, and num_free, after a known key was published again"
     )
     pool.release(other)
-    equal(pool.take(), other, what="another block was taken although one without a key is free")
+    equal([pool.take()], [other], what="another block was taken although one without a key is free")
     equal(
-        pool.take(), blocks[0], what="the block that has been idle longest was not taken: publishing its key again does not count as a use"
+        [pool.take()],
+        [blocks[0]],
+        what="the block that has been idle longest was not taken: publishing its key again does not count as a use",
     )
     equal([pool.find([b"a"]), pool.find([b"b"])], [[], blocks[1:]], what="wrong blocks found")
 
@@ -826,17 +933,19 @@ def test_prefix_pools_are_apart(student):
 
 @checks("PrefixPool")
 def test_a_hundred_keys(student):
-    """100 blocks with keys: all are found, and evicted in the order in which they came to rest"""
-    keys = [b"%d" % n for n in range(100)]
-    pool, blocks = idle_pool(student, keys, 100)
-    equal(pool.find(keys), blocks, what="wrong blocks found for 100 keys")
+    """300 blocks, whose keys differ at their end alone: all are found, and evicted in the order in which they came to rest"""
+    keys = [b"rome" * 7 + b"%04d" % n for n in range(300)]
+    pool, blocks = idle_pool(student, keys, 300)
+    found = pool.find(keys)
+    equal(len(found), 300, what="wrong number of blocks found for 300 keys")
+    equal(found, blocks, what="wrong blocks found for 300 keys")
     equal([pool.take() for _ in range(3)], blocks[:3], what="the blocks that have been idle longest were not taken")
-    equal([pool.find(keys[:1]), pool.find(keys[3:]), pool.num_free], [[], blocks[3:], 97], what="wrong blocks found, and num_free")
+    equal([pool.find(keys[:1]), pool.find(keys[3:]), pool.num_free], [[], blocks[3:], 297], what="wrong blocks found, and num_free")
 
 
 @checks("PrefixPool")
 def test_forgotten(student):
-    """forget: the block is held as before and not found; released, it is free like any other"""
+    """forget: the block is held as before and not found; released, it is free like any other, and so is an idle one at once"""
     pool = student.PrefixPool(2)
     one, two = pool.take(), pool.take()
     pool.publish(one, b"rome")
@@ -849,8 +958,13 @@ def test_forgotten(student):
     pool.forget(one)
     pool.release(two)
     pool.release(one)
-    equal(pool.take(), one, what="another block was taken although one without a key is free")
+    raises(ValueError, lambda: pool.release(one), naming=one)
+    equal([pool.take()], [one], what="another block was taken although one without a key is free")
     equal(pool.find([b"paris"]), [two], what="wrong blocks found")
+    pool.release(one)
+    pool.forget(two)
+    equal([pool.find([b"paris"]), pool.num_free], [[], 2], what="wrong blocks found, and num_free, after an idle block was forgotten")
+    equal(sorted([pool.take(), pool.take()]), [0, 1], what="wrong blocks from two calls of take, after an idle block was forgotten")
 
 
 # ---- start_sequence ------------------------------------------------------------------------------------------------
@@ -916,14 +1030,18 @@ def test_tenants_stay_apart(student):
 
 @checks("start_sequence")
 def test_a_long_beginning(student):
-    """150 tokens in blocks of 2, of which 148 can be taken over; salts that differ at their end alone"""
+    """1,200 tokens in blocks of 2, all known but the last; salts that differ at their end alone; a gap in what is known"""
     written(lambda *_: student.start_sequence(None, None, None))
-    pool, text, salt = student.PrefixPool(80), list(range(150)), b"a customer with a long name, no. "
+    pool, text, salt = student.PrefixPool(610), list(range(1200)), b"a customer with a long name, no. "
     first = publisher(student, pool, text, 2, salt=salt + b"1")
-    for last, length in ((b"1", 148), (b"2", 0)):
+    for last, length in ((b"1", 1198), (b"2", 0)):
         sequence = student.start_sequence(pool, text, 2, salt + last)
         equal(sequence.length, length, what=f"wrong length for the salt {salt + last!r}")
         equal(sequence.blocks, first.blocks[: length // 2], what=f"wrong blocks for the salt {salt + last!r}")
+    pool.forget(first.blocks[3])
+    sequence = student.start_sequence(pool, text, 2, salt + b"1")
+    what = "wrong length and blocks: the fourth block is no longer known, and those after it are"
+    equal([sequence.length, sequence.blocks], [6, first.blocks[:3]], what=what)
 
 
 @checks("start_sequence")
@@ -950,12 +1068,12 @@ def test_only_what_is_new_is_fed(student):
 
 @checks("publish_blocks", weight=2)
 def test_whole_and_stored_blocks(student):
-    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable"""
+    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable; after a cut other ones are"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     sequence = student.PagedSequence(pool, 4)
     sequence.grow(9)
-    student.publish_blocks(sequence, text)
+    student.publish_blocks(sequence, text, _unchanged=True)
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="wrong blocks found")
     sequence.grow(2)
     student.publish_blocks(sequence, text)
@@ -964,15 +1082,22 @@ def test_whole_and_stored_blocks(student):
     equal(pool.find(chained(text, 4)), sequence.blocks[:2], what="a block is found before it was published")
     student.publish_blocks(sequence, text)
     equal(pool.find(chained(text, 4)), sequence.blocks, what="wrong blocks found after the second publish")
+    sequence.truncate(6)
+    sequence.grow(5)
+    other = [*text[:6], 7, 7, 7, 7, 7]
+    student.publish_blocks(sequence, other)
+    what = "wrong blocks found after a cut to 6 tokens, 5 other tokens and a publish"
+    equal(pool.find(chained(other, 4)), sequence.blocks[:2], what=what)
 
 
 @checks("publish_blocks")
 def test_published_under_a_salt(student):
-    """with a salt: found under its keys, and under no others"""
+    """with a salt, while a fork holds the blocks too: found under its keys, and under no others"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [7, 7, 7, 8]
     sequence = student.PagedSequence(pool, 2)
     sequence.grow(4)
+    sequence.fork()
     student.publish_blocks(sequence, text, b"tenant-7")
     equal(pool.find(chained(text, 2, b"tenant-7")), sequence.blocks, what="wrong blocks found under the salt")
     equal(pool.find(chained(text, 2)), [], what="blocks are found without the salt")
@@ -980,13 +1105,15 @@ def test_published_under_a_salt(student):
 
 @checks("publish_blocks")
 def test_a_long_text_is_published(student):
-    """75 blocks, under a salt of 34 bytes: all are found"""
+    """600 blocks, under a salt of 34 bytes: all are found"""
     written(lambda *_: student.publish_blocks(None, None, None))
-    pool, text, salt = student.PrefixPool(80), list(range(300, 450)), b"a customer with a long name, no. 1"
+    pool, text, salt = student.PrefixPool(610), list(range(300, 1500)), b"a customer with a long name, no. 1"
     sequence = student.PagedSequence(pool, 2)
-    sequence.grow(150)
+    sequence.grow(1200)
     student.publish_blocks(sequence, text, salt)
-    equal(pool.find(chained(text, 2, salt)), sequence.blocks, what="wrong blocks found for 75 keys")
+    found = pool.find(chained(text, 2, salt))
+    equal(len(found), 600, what="wrong number of blocks found for 600 keys")
+    equal(found, sequence.blocks, what="wrong blocks found for 600 keys")
 
 
 @checks("start_sequence")

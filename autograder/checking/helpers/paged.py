@@ -182,6 +182,26 @@ def take_all(student: Any, pool_class: str, num_blocks: int) -> None:
     played.judge(student)
 
 
+def many_holders(student: Any, looked_at: Sequence[int]) -> None:
+    """Share one block until it has the last of these numbers of holders, look at each of them, and release it as often, in one go."""
+    played, num_holders = Played(2, "BlockPool"), looked_at[-1]
+    pool = played.pool
+    played.write("block = pool.take()")
+    block = played.called("block", played.method(pool, "take"))
+    played.write(f"pool.share(block), {num_holders - 1} times")
+    for holders in range(2, num_holders + 1):
+        played.method(pool, "share", block)
+        if holders in looked_at:
+            played.same(played.method(pool, "holders", block), holders, "wrong number of holders")
+    played.write("pool.release(block), as often")
+    for _ in range(num_holders - 1):
+        played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 1, "wrong num_free with one holder left")
+    played.method(pool, "release", block)
+    played.same(played.get(pool, "num_free"), 2, "wrong num_free when the last holder has gone")
+    played.judge(student)
+
+
 # ---- stories of a pool ---------------------------------------------------------------------------------------------
 
 

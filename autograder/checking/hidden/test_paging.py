@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import torch
@@ -11,13 +12,13 @@ from autograder.checking.checks.test_paging import idle_pool, memory_of, table_s
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.paged import (
-    Played,
     Sequences,
     attended,
     chained,
     draw_table,
     filled,
     integer,
+    many_holders,
     one_of,
     paged_logits,
     play_pool,
@@ -28,9 +29,13 @@ from autograder.checking.helpers.paged import (
 )
 from autograder.checking.helpers.work_bounds import between, fewest_flops
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 LARGE = 64 * 1024
 """The limit in bytes above which a tensor counts as slow memory."""
+
+LARGER = 170 * 1024
+"""The same for 53 rows, which need more in between."""
 
 # ---- BlockPool -----------------------------------------------------------------------------------------------------
 
@@ -66,22 +71,7 @@ def test_pools_are_apart(student):
 @checks("BlockPool")
 def test_any_number_of_holders(student):
     """a block with 300 holders: all of them count"""
-    played = Played(2, "BlockPool")
-    pool, num_holders = played.pool, 300
-    played.write("block = pool.take()")
-    block = played.called("block", played.method(pool, "take"))
-    played.write(f"pool.share(block), {num_holders - 1} times")
-    for holders in range(2, num_holders + 1):
-        played.method(pool, "share", block)
-        if holders in (255, 256, num_holders):
-            played.same(played.method(pool, "holders", block), holders, "wrong number of holders")
-    played.write("pool.release(block), as often")
-    for _ in range(num_holders - 1):
-        played.method(pool, "release", block)
-    played.same(played.get(pool, "num_free"), 1, "wrong num_free with one holder left")
-    played.method(pool, "release", block)
-    played.same(played.get(pool, "num_free"), 2, "wrong num_free when the last holder has gone")
-    played.judge(student)
+    many_holders(student, (255, 256, 300))
 
 
 # ---- PagedSequence -------------------------------------------------------------------------------------------------
@@ -114,7 +104,7 @@ def test_random_tables(student, rng):
         equal(sequence.slots(), want, what="wrong slots")
         equal(sequence.slots(start, end), want[start:end], what=f"wrong slots from {start} to {end}")
         equal(sequence.slots(start=start), want[start:], what=f"wrong slots from {start} on")
-    for empty in (student.PagedSequence(student.BlockPool(2), 4).slots(), sequence.slots(length)):
+    for empty in (student.PagedSequence(student.BlockPool(2), 4).slots(), sequence.slots(length), sequence.slots(0, 0)):
         equal(empty, torch.empty(0, dtype=torch.int64), what="there is no token, and there are slots")
         equal(str(empty.dtype), "torch.int64", what="wrong dtype of no slots")
 
@@ -138,8 +128,11 @@ def test_a_table_of_any_size(student, rng):
         equal(sequence.slots(), table_slots(sequence.blocks, 10, 905), what=f"wrong {name}.slots() after its last block was replaced")
     equal(len({sequence.blocks[-1] for sequence in (a, b, c)}), 3, what="sequences that have grown apart share a last block")
     equal([len(a.blocks), pool.num_free], [91, 107], what="wrong number of blocks, and num_free")
-    a.blocks, a.length = torch.randint(20_000, (70,), generator=rng).tolist(), 700
-    equal(a.slots(3, 690), table_slots(a.blocks, 10, 700)[3:690], what="wrong slots of blocks with large numbers")
+    for size, most, count in ((10, 50_000, 70), (320, 2**17, 14)):
+        b = student.PagedSequence(pool, size)
+        b.blocks, b.length = torch.randint(most // 2, most, (count,), generator=rng).tolist(), count * size
+        what = f"wrong slots of blocks of {size} with large numbers"
+        equal(b.slots(3, b.length - 5), table_slots(b.blocks, size, count * size)[3:-5], what=what)
 
 
 @checks("PagedSequence")
@@ -152,11 +145,38 @@ def test_refused_takes_nothing(student):
     taken: list[int] = []
     (free,) = {0, 1, 2} - set(a.blocks)
     pool.take = lambda: taken.append(free) or free
+    with contextlib.suppress(StudentRaised):
+        a.grow(7)
+    that(not taken, "a.grow(7) must be refused, and it has called pool.take first", expected="no call", got=len(taken))
     raises("OutOfBlocks", lambda: a.grow(7))
-    that(not taken, "grow was refused, and pool.take was called", expected="no call", got=len(taken))
     equal(state_of(a), before, what="a refused grow has changed blocks, length, num_free or holders")
     equal(a.grow(6), [], what="wrong copies of a grow that just fits")
     equal([len(taken), a.blocks, a.length], [1, [*before["blocks"], free], 12], what="wrong calls of pool.take, blocks and length")
+
+
+@checks("PagedSequence")
+def test_forgotten_as_it_is_written_over(student):
+    """blocks of 5: of all blocks that a sequence has, only a part-full last one of its own is forgotten, as it grows"""
+    pool = student.BlockPool(9)
+    told: list[int] = []
+    pool.forget = told.append
+    a = student.PagedSequence(pool, 5)
+    a.grow(15)
+    blocks = list(a.blocks)
+    for length, n in ((12, 2), (13, 9), (11, 4), (7, 0)):
+        told.clear()
+        a.truncate(length)
+        that(not told, f"a.truncate({length}) leaves the contents of the blocks as they are, yet pool.forget was called", got=told)
+        a.grow(n)
+        what = f"wrong blocks forgotten, of those before, by a.grow({n}) at {length} tokens"
+        equal([block for block in blocks if block in told], blocks[2:] if n else [], what=what)
+    told.clear()
+    raises("OutOfBlocks", lambda: a.grow(90))
+    fork = a.fork()
+    fork.grow(6)
+    that(not set(told) & set(a.blocks), "a block was forgotten by a grow that was refused, or that copied it for a fork", got=told)
+    a.grow(1)
+    that(blocks[1] in told, "a part-full block is written over, yet pool.forget was not called for it", expected=[blocks[1]], got=told)
 
 
 @checks("PagedSequence")
@@ -193,7 +213,8 @@ def test_random_memory(student, rng):
             for _ in range(4):
                 layer, n = integer(rng, 0, L - 1), integer(rng, 1, num_blocks * size)
                 slots = torch.randperm(num_blocks * size, generator=rng)[:n]
-                k, v = (torch.randn(K, n, 2 * Dh, generator=rng).to(dtype).transpose(0, 1) for _ in range(2))
+                drawn = torch.randn(2, K, n, 2 * Dh, generator=rng, dtype=torch.promote_types(dtype, torch.float32))
+                k, v = drawn.to(dtype).transpose(1, 2)
                 kv.write(layer, slots, k, v)
                 keys[layer, slots], values[layer, slots] = k, v
                 blocks = torch.randperm(num_blocks, generator=rng).tolist()
@@ -212,9 +233,12 @@ def test_random_memory(student, rng):
 
 @checks("PagedKV")
 def test_one_to_many(student, rng):
-    """one block is copied into two, the first and the last of the memory"""
+    """one block is copied into two, the first and the last of the memory; four slots of a block are written out of order"""
     kv, keys, values = memory_of(student, rng, num_blocks=4)
     kv.copy([(1, 0), (1, 3)])
+    slots = torch.tensor([8, 10, 9, 11])
+    kv.write(1, slots, 2 * keys[0, :4], 3 * values[0, :4])
+    keys[1, slots], values[1, slots] = 2 * keys[0, :4], 3 * values[0, :4]
     for memory in (keys, values):
         for new in (0, 3):
             memory[:, 4 * new : 4 * new + 4] = memory[:, 4:8]
@@ -273,15 +297,21 @@ def test_random_models_in_random_blocks(student, rng):
         got = paged_logits(student, model, again, [4], rows[1], kv)
         want = kit(torch.cat((ids[:1, :common], again), dim=1))[:, common:]
         close(got, want, atol=1e-3, what=f"wrong logits after a truncate, blocks of {size}")
+        twin, third = rows[1].fork(), random_ids(rng, 1, 4, 29)
+        rows[1].truncate(common)
+        for row, before, new in ((rows[1], ids[:1, :common], third), (twin, torch.cat((ids[:1, :common], again), dim=1), third[:, :1])):
+            got = paged_logits(student, model, new, [new.shape[1]], row, kv)
+            want = kit(torch.cat((before, new), dim=1))[:, before.shape[1] :]
+            close(got, want, atol=1e-3, what=f"wrong logits after a second truncate, blocks of {size}, beside a fork that was not cut")
 
 
 @checks("forward_paged")
 def test_a_long_text_of_a_small_model(student, rng):
-    """480 tokens in chunks of 300 and 180, blocks of 5"""
+    """480 tokens in chunks of 1, 299 and 180, blocks of 5"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     ids, kv = random_ids(rng, 1, 480, 29), filled(student, 100, 5, config=kit.config)
-    got = paged_logits(student, model, ids, [300, 180], student.PagedSequence(student.BlockPool(100), 5), kv)
+    got = paged_logits(student, model, ids, [1, 299, 180], student.PagedSequence(student.BlockPool(100), 5), kv)
     close(got, kit(ids), atol=1e-3, what="wrong logits of a text of 480 tokens")
 
 
@@ -335,13 +365,13 @@ def test_sixteen_bits_and_no_fewer_in_between(student, rng):
 
 @checks("paged_attention")
 def test_tables_of_any_size(student, rng):
-    """twelve rows, 80 columns, heads of width 112 in a group of eight; 40,000 slots"""
+    """twelve rows, 620 columns, heads of width 112 in a group of eight; 40,000 slots"""
     lengths = [400, 1, 33, *(integer(rng, 1, 20) for _ in range(9))]
-    for H, Dh, spare in ((8, 112, 3), (2, 1, 8000)):
-        q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, 5, spare=spare)
-        want = attended(q, keys, values, tables, counts, 5)
-        got = student.paged_attention(q, keys, values, tables, counts, 5)
-        close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for twelve rows, {len(keys)} slots")
+    for sizes, H, Dh, size, spare in ((lengths, 8, 112, 5, 3), ([620, *lengths[1:]], 2, 1, 1, 40_000)):
+        q, keys, values, tables, counts = draw_table(rng, sizes, H, 1, Dh, size, spare=spare)
+        want = attended(q, keys, values, tables, counts, size)
+        got = student.paged_attention(q, keys, values, tables, counts, size)
+        close(got, want, atol=1e-9, rtol=1e-9, what=f"wrong output for twelve rows of up to {sizes[0]} tokens, {len(keys)} slots")
 
 
 @checks("paged_attention", weight=2)
@@ -397,20 +427,22 @@ def test_random_rows_decode(student, rng):
                 rows.pop().free()
                 texts.pop()
             new = random_ids(rng, len(rows), 1, 29)
-            got = student.paged_decode(model, new, rows, kv)
+            got, (_, _, after, _) = student.paged_decode(model, new, rows, kv, _arguments=True)
             texts = [torch.cat((text, token), dim=1) for text, token in zip(texts, new.split(1), strict=True)]
+            what = "the caller's list of sequences has another order, or other ones, afterwards"
+            equal([row.length for row in after], [text.shape[1] for text in texts], what=what)
             want = torch.cat([kit(text)[:, -1] for text in texts])
             close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits in step {step} for {shape}, blocks of {size}")
 
 
 @checks("paged_decode")
 def test_a_large_batch(student, rng):
-    """eighteen rows of a small model, one of 350 tokens, blocks of 3"""
+    """eighteen rows of a small model, one of 350 tokens, in a block each"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
-    pool, kv = student.BlockPool(200), filled(student, 200, 3, config=kit.config)
+    pool, kv = student.BlockPool(480), filled(student, 480, 1, config=kit.config)
     texts = [random_ids(rng, 1, n, 29) for n in (*range(2, 14), 350, *range(2, 7))]
-    rows = [student.PagedSequence(pool, 3) for _ in texts]
+    rows = [student.PagedSequence(pool, 1) for _ in texts]
     for text, row in zip(texts, rows, strict=True):
         student.forward_paged(model, text[:, :-1], row, kv)
     got = student.paged_decode(model, torch.cat([text[:, -1:] for text in texts]), rows, kv)
@@ -419,7 +451,7 @@ def test_a_large_batch(student, rng):
 
 @checks("paged_decode")
 def test_one_pass_for_all_rows(student, rng):
-    """work: six rows are six positions a step; the weights are multiplied once for each, and read once for all"""
+    """work: six rows are six positions a step; the weights are multiplied once for each, and read once for all, of 53 rows too"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv = student.model("tiny"), filled(student, 30, 8, dtype=torch.float32)
     pool, ids = student.BlockPool(30), random_ids(rng, 6, 9, 1000)
@@ -436,6 +468,17 @@ def test_one_pass_for_all_rows(student, rng):
     sizes = [4 * t.numel() for t in (weights.lm_head, *(t for layer in weights.layers for t in vars(layer).values()))]
     once = sum(size for size in sizes if size > LARGE)
     between(work.slow_bytes, once, 2 * once, f"bytes read from tensors of more than {LARGE:,} bytes, which all weights together are once")
+    kv, first = filled(student, 54, 2, dtype=torch.float32), student.PagedSequence(student.BlockPool(54), 2)
+    student.forward_paged(model, ids[:1, :1], first, kv)
+    new = random_ids(rng, 53, 1, 1000)
+    rows = [first, *(first.fork() for _ in range(52))]
+    with student.counting(fast_bytes=LARGER) as work:
+        got = student.paged_decode(model, new, rows, kv)
+    close(got, whole()(torch.cat((ids[:1, :1].expand(53, -1), new), dim=1))[:, -1], atol=1e-3, what="wrong logits of 53 rows")
+    equal(work.positions, 53, what="wrong number of positions of 53 rows")
+    once = sum(size for size in sizes if size > LARGER)
+    what = f"bytes read from tensors of more than {LARGER:,} bytes by 53 rows, which the large weights together are once"
+    between(work.slow_bytes, once, 1.7 * once, what)
 
 
 @checks("paged_decode")
@@ -506,9 +549,9 @@ def test_random_keys(student, rng):
         tokens = torch.randint(60_000, (integer(rng, 0, 30),), generator=rng).tolist()
         size, salt = integer(rng, 1, 7), bytes(torch.randint(256, (integer(rng, 0, 9),), generator=rng).tolist())
         equal(student.block_keys(tokens, size, salt, _unchanged=True), chained(tokens, size, salt), what="wrong keys")
-    tokens = torch.randint(2**50, (230,), generator=rng).tolist()
-    for size, salt in ((3, b"tenant " * 9 + b"\0"), (110, b"\t tenant " * 9), (3, b"TENANT")):
-        equal(student.block_keys(tokens, size, salt), chained(tokens, size, salt), what=f"wrong keys for 230 tokens, the salt {salt!r}")
+    tokens = torch.randint(2**50, (3300,), generator=rng).tolist()
+    for size, salt in ((3, b"tenant " * 9 + b"\0"), (1600, b"\t tenant " * 9), (3, b"TENANT")):
+        equal(student.block_keys(tokens, size, salt), chained(tokens, size, salt), what=f"wrong keys for 3,300 tokens, the salt {salt!r}")
     text = torch.randint(500, (24,), generator=rng).tolist()
     equal(student.block_keys(text, 4), student.block_keys([*text, 3], 4), what="a token after the whole blocks has changed a key")
 
@@ -544,21 +587,21 @@ def test_evicted_in_the_order_of_rest(student, rng):
     for place in reversed(order):
         equal(pool.find([keys[place]]), [blocks[place]], what="wrong blocks found")
     for place in order:
-        equal(pool.take(), blocks[place], what="the block that has been idle longest was not taken")
+        equal([pool.take()], [blocks[place]], what="the block that has been idle longest was not taken")
     equal([pool.find([key]) for key in keys], [[]] * 5, what="keys of blocks that were taken are still known")
     raises("OutOfBlocks", pool.take, naming=5)
 
 
 @checks("PrefixPool")
 def test_known_keys_of_idle_blocks(student, rng):
-    """120 idle blocks, ten of whose keys are published again for other blocks: keys and order stay; another pool knows none of them"""
-    keys = [b"k%d" % n for n in range(120)]
-    pool, blocks = idle_pool(student, keys, 122)
+    """280 idle blocks, ten of whose keys are published again for other blocks: keys and order stay; another pool knows none of them"""
+    keys = [b"k%d" % n for n in range(280)]
+    pool, blocks = idle_pool(student, keys, 282)
     other = student.PrefixPool(4)
     others = [pool.take(), pool.take()]
     for place in torch.randperm(60, generator=rng)[:10].tolist():
         pool.publish(one_of(rng, others), keys[place])
-    equal([pool.find(keys), other.find(keys[:1]), pool.num_free], [blocks, [], 120], what="wrong blocks found, and num_free")
+    equal([pool.find(keys), other.find(keys[:1]), pool.num_free], [blocks, [], 280], what="wrong blocks found, and num_free")
     for block in others:
         pool.release(block)
     taken = [pool.take() for _ in range(22)]
@@ -577,19 +620,22 @@ def test_without_a_key_before_all_that_rest(student):
         pool.release(block)
     equal(sorted([pool.take(), pool.take()]), sorted(plain), what="two blocks without a key are free, and others were taken")
     equal([pool.find([key]) for key in keys], [[block] for block in blocks], what="a key was forgotten although its block was not needed")
-    equal(pool.take(), blocks[0], what="the block that has been idle longest was not taken")
+    equal([pool.take()], [blocks[0]], what="the block that has been idle longest was not taken")
 
 
 @checks("PrefixPool")
 def test_forgotten_while_idle(student):
-    """an idle block that is forgotten is free as before: it counts, and each block can be taken once"""
+    """an idle block that is forgotten is free as before, beside other free ones too: it counts, and each block can be taken once"""
     keys = [b"a", b"b", b"c"]
-    pool, blocks = idle_pool(student, keys, 3)
-    pool.forget(blocks[1])
-    equal([pool.num_free, pool.holders(blocks[1])], [3, 0], what="wrong num_free and holders after an idle block was forgotten")
-    equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
-    equal(sorted(pool.take() for _ in keys), [0, 1, 2], what="wrong blocks from three calls of take on a pool with three free blocks")
-    raises("OutOfBlocks", pool.take, naming=3)
+    for num_blocks in (3, 5):
+        pool, blocks = idle_pool(student, keys, num_blocks)
+        pool.forget(blocks[1])
+        what = "wrong num_free and holders after an idle block was forgotten"
+        equal([pool.num_free, pool.holders(blocks[1])], [num_blocks, 0], what=what)
+        equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
+        what = f"wrong blocks from {num_blocks} calls of take on a pool with as many free blocks"
+        equal(sorted(pool.take() for _ in range(num_blocks)), list(range(num_blocks)), what=what)
+        raises("OutOfBlocks", pool.take, naming=num_blocks)
 
 
 @checks("PrefixPool")
@@ -648,28 +694,33 @@ def test_random_beginnings(student, rng):
 
 @checks("start_sequence")
 def test_long_texts_of_two_tenants(student, rng):
-    """240 tokens in blocks of 3 of two tenants, whose salts of 60 bytes agree but for the last"""
+    """2,400 tokens in blocks of 3 of two tenants, whose salts of 60 bytes agree but for the last; a gap in those of one"""
     written(lambda *_: student.start_sequence(None, None, None))
-    pool, text = student.PrefixPool(170), torch.randint(900, (240,), generator=rng).tolist()
+    pool, text = student.PrefixPool(1610), torch.randint(900, (2400,), generator=rng).tolist()
     salts = [b"tenant" * 10 + last for last in (b"7", b"8", b"8 ")]
     firsts = []
     for salt in salts[:2]:
         sequence = student.start_sequence(pool, text, 3, salt)
         equal(sequence.length, 0, what=f"wrong length for the salt {salt!r}, under which nothing is published")
-        sequence.grow(240)
+        sequence.grow(2400)
         student.publish_blocks(sequence, text, salt)
         firsts.append(sequence)
-    for salt, blocks in zip(salts, (firsts[0].blocks[:79], firsts[1].blocks[:79], []), strict=True):
+    for salt, blocks in zip(salts, (firsts[0].blocks[:799], firsts[1].blocks[:799], []), strict=True):
         equal(student.start_sequence(pool, text, 3, salt).blocks, blocks, what=f"wrong blocks for the salt {salt!r}")
+    place = integer(rng, 0, 700)
+    pool.forget(firsts[1].blocks[place])
+    sequence = student.start_sequence(pool, text, 3, salts[1])
+    what = f"wrong length and blocks: block {place} of the text is no longer known, and those after it are"
+    equal([sequence.length, sequence.blocks], [3 * place, firsts[1].blocks[:place]], what=what)
 
 
 @checks("publish_blocks")
 def test_a_long_text_under_two_salts(student, rng):
-    """270 tokens in blocks of 3 under a salt of 61 bytes: 90 blocks are found, and under another last byte none"""
+    """2,700 tokens in blocks of 3 under a salt of 61 bytes: 900 blocks are found, and under another last byte none"""
     written(lambda *_: student.publish_blocks(None, None, None))
-    pool, text, salt = student.PrefixPool(95), torch.randint(900, (270,), generator=rng).tolist(), b"tenant" * 10
+    pool, text, salt = student.PrefixPool(905), torch.randint(900, (2700,), generator=rng).tolist(), b"tenant" * 10
     sequence = student.PagedSequence(pool, 3)
-    sequence.grow(270)
+    sequence.grow(2700)
     student.publish_blocks(sequence, text, salt + b"7")
     found = [pool.find(chained(text, 3, salt + last)) for last in (b"7", b"8")]
     equal(found, [sequence.blocks, []], what="wrong blocks found under two salts")
@@ -693,6 +744,12 @@ def test_published_block_by_block(student, rng):
     whole_blocks = first.length // size
     want = first.blocks[:whole_blocks] + second.blocks[whole_blocks : 20 // size]
     equal(pool.find(chained(text, size, b"x")), want, what="wrong blocks found after a second sequence has published the same text")
+    second.truncate(2 * size + 1)
+    second.grow(3 * size - 1)
+    other = text[: 2 * size + 1] + [1000 + n for n in range(3 * size - 1)]
+    student.publish_blocks(second, other, b"x")
+    want = pool.find(chained(text[: 2 * size], size, b"x")) + second.blocks[2:]
+    equal(pool.find(chained(other, size, b"x")), want, what="wrong blocks found after a cut, other tokens and a publish")
 
 
 @checks("publish_blocks")
@@ -708,7 +765,7 @@ def test_shared_blocks_and_a_part_full_one(student):
         equal(pool.find(chained(text, 4)), blocks[: len(text) // 4], what="wrong blocks found while a fork holds them too")
         fork.free()
         sequence.free()
-    equal(pool.take(), blocks[-1], what="the part-full block has no key and is free, and another one was taken")
+    equal([pool.take()], [blocks[-1]], what="the part-full block has no key and is free, and another one was taken")
     equal(len(pool.find(chained([7, 7, 7, 7], 4))), 1, what="a key was forgotten although its block was not needed")
 
 
