@@ -78,7 +78,7 @@ def kv_cache_bytes(config: Config, tokens: int, batch: int, bytes_per_value: flo
 
 
 def arithmetic_intensity(flops: float, num_bytes: float) -> float:
-    """Return the FLOPs done for each byte moved. Williams et al. 2009."""
+    """Return the FLOPs done for each byte moved: 0 if flops is 0. Williams et al. 2009."""
     ### BEGIN SOLUTION
     return flops / num_bytes
     ### END SOLUTION
@@ -119,8 +119,8 @@ def measure_machine(size: int = 1024, num_bytes: int = 2**28, rounds: int = 5) -
     """Measure this machine in float32: a size x size matrix product, and a sum over num_bytes of memory.
 
     peak_flops is in FLOP/s, bandwidth in bytes/s. Each is the work of one round over the shortest of `rounds` times on the wall
-    clock, because everything that disturbs a measurement makes it longer. Tensors are made beforehand and not timed. It takes about a
-    second.
+    clock, because everything that disturbs a measurement makes it longer. Tensors are made beforehand and not timed; an untimed round to
+    warm up is allowed. Every call measures again. It takes about a second.
     """
     ### BEGIN SOLUTION
     def best_seconds(work: Callable[[], Tensor]) -> float:

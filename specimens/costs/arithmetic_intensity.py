@@ -21,7 +21,7 @@ def arithmetic_intensity(flops, num_bytes):
 
 # %% wrong_arithmetic_intensity_int_args
 # WRONG: arguments cut to integers
-# SAYS: The arguments are cut to whole numbers first: 0.75 becomes 0.
+# SAYS: The arguments are cut to whole numbers first: 1.5 becomes 1.
 def arithmetic_intensity(flops, num_bytes):
     return int(flops) / int(num_bytes)
 

@@ -89,3 +89,10 @@ def cached_positions(t0, g):
 # SAYS: t0 - 1 for no token. Where nothing is generated, nothing is read: 0.
 def cached_positions(t0, g):
     return t0 + g - 1
+
+
+# %% wrong_cached_window
+# WRONG: never more than 2,048 positions, as if the text were cut
+# SAYS: The text is cut at 2,048 tokens. The count has no such limit.
+def cached_positions(t0, g):
+    return min(t0 + g - 1, 2048) if g else 0

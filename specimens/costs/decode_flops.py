@@ -90,3 +90,13 @@ def decode_flops(n_params, t_new):
 # WRONG: the text so far in every step
 def decode_flops(n_params, t_new):
     return 2 * n_params * (t_new * (t_new + 1) // 2)
+
+
+# %% wrong_decode_kept_by_steps
+# WRONG: results are kept by t_new alone: a second model gets the count of the first
+# SAYS: This is the count of an earlier call with as many steps. Another model has another number of weights.
+decode_flops_of_steps = {}
+
+
+def decode_flops(n_params, t_new):
+    return decode_flops_of_steps.setdefault(t_new, 2 * n_params * t_new)

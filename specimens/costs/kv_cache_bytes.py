@@ -40,7 +40,7 @@ def kv_cache_bytes(config, tokens, batch, bytes_per_value):
 
 # %% wrong_cache_whole_bits
 # WRONG: the bits of a value are rounded to a whole number
-# SAYS: bytes_per_value may be 0.5625, which is 4.5 bits: it is rounded to whole bits here.
+# SAYS: bytes_per_value need not be a whole number of bits: it is rounded to one here.
 def kv_cache_bytes(config, tokens, batch, bytes_per_value):
     bits = round(8 * bytes_per_value)
     return 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim * tokens * batch * bits / 8
@@ -160,3 +160,11 @@ def kv_cache_bytes(config, tokens, batch, bytes_per_value):
 # WRONG: the sum is cut to whole bytes, though weights and caches of 4.5 bits a value come with a fraction
 # -     return 2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value
 # +     return int(2 * L * torch.empty((batch, K, tokens, Dh), device='meta').numel() * bytes_per_value)
+
+
+# %% wrong_cache_float32
+# WRONG: the product is taken in float32, which has 24 bits
+# SAYS: The product is taken in float32, which has 24 bits. Python's numbers lose no digit here.
+def kv_cache_bytes(config, tokens, batch, bytes_per_value):
+    values = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
+    return torch.tensor([values, tokens, batch, bytes_per_value], dtype=torch.float32).prod().item()

@@ -151,6 +151,13 @@ def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     return Machine(peak_flops=2 * size**3 / matmul, bandwidth=num_bytes / read)
 
 
+# %% right_machine_torch_and_numpy, of right_machine_plain
+# RIGHT: a product of torch's and a sum of numpy's
+# -     memory = torch.ones(num_bytes // 4)
+# +     import numpy as np
+# +     memory = np.ones(num_bytes // 4, np.float32)
+
+
 # %% wrong_machine_datasheet
 # WRONG: an H100's datasheet
 # SAYS: These are the figures of an H100's datasheet. Measure this machine.
@@ -564,3 +571,13 @@ def measure_machine(size=0, num_bytes=2**28, rounds=5):
 # WRONG: nanoseconds taken for seconds
 # -     return Machine(peak_flops=2 * size**3 / matmul * 1e9, bandwidth=num_bytes / read * 1e9)
 # +     return Machine(peak_flops=2 * size**3 / matmul, bandwidth=num_bytes / read)
+
+
+# %% wrong_machine_first_result_kept, of right_machine_plain
+# WRONG: the first result for some arguments is returned again, without a measurement
+# SAYS: The rates come from an earlier call with the same arguments. Measure again in each call.
+# - def measure_machine(size=1024, num_bytes=2**28, rounds=5):
+# + import functools
+# +
+# + @functools.cache
+# + def measure_machine(size=1024, num_bytes=2**28, rounds=5):

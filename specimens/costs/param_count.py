@@ -159,3 +159,11 @@ def param_count(config):
 # WRONG: a float where a number of weights is a whole number
 # -     total = V * D + D
 # +     total = float(V * D + D)
+
+
+# %% wrong_params_float32, of right_params_plain
+# WRONG: the sum is taken in float32, which has 24 bits: a large number is off by some units
+# SAYS: The sum is taken in float32, which has 24 bits, so a large count is off by some weights. Use ints.
+# -     return V * D * (1 if c.tie_word_embeddings else 2) + L * (2 * D * H * Dh + 2 * D * K * Dh + 3 * D * F + 2 * D) + D
+# +     table, layer = V * D * (1 if c.tie_word_embeddings else 2), 2 * D * H * Dh + 2 * D * K * Dh + 3 * D * F + 2 * D
+# +     return int(torch.tensor([table, L * layer, D], dtype=torch.float32).sum())

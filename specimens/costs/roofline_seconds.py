@@ -114,7 +114,7 @@ def roofline_seconds(flops, num_bytes, peak_flops, bandwidth):
 
 # %% wrong_roofline_seconds_rounded
 # WRONG: rounded to microseconds
-# SAYS: The time is rounded to microseconds. Round nothing: a kilobyte takes less than a nanosecond.
+# SAYS: The time is rounded to microseconds. Round nothing: a few kilobytes take nanoseconds.
 def roofline_seconds(flops, num_bytes, peak_flops, bandwidth):
     return round(max(flops / peak_flops, num_bytes / bandwidth), 6)
 

@@ -77,7 +77,7 @@ def weight_bytes(n_params, bytes_per_value):
 
 # %% wrong_weights_whole_bits
 # WRONG: the bits of a value are rounded to a whole number
-# SAYS: bytes_per_value may be 0.5625, which is 4.5 bits: it is rounded to whole bits here.
+# SAYS: bytes_per_value need not be a whole number of bits: it is rounded to one here.
 def weight_bytes(n_params, bytes_per_value):
     return n_params * round(8 * bytes_per_value) / 8
 

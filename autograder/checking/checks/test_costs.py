@@ -89,9 +89,12 @@ def test_gemma_7b_has_heads_wider_than_its_share(student, hand):
 
 @checks("param_count")
 def test_a_model_small_enough_to_count(student, hand):
-    """a model of 172 weights"""
+    """models of 172 and of 270 weights, and a large one to the last weight"""
     case = hand["small_forward"]
     whole_number(student.param_count(small(case)), case["weights_tied"])
+    whole_number(student.param_count(shape(11, 6, 5, 1, 1, 1, 4, tied=True)), 270, "wrong number for a single head")
+    odd = shape(50_257, 577, 1_537, 31, 9, 3, 64, tied=True)  # float32 has no odd number of this size
+    whole_number(student.param_count(odd), 138_986_029)
 
 
 @checks("prefill_flops", weight=2)
@@ -105,6 +108,7 @@ def test_prefill_by_hand(student, hand):
 def test_prefill_of_one_token(student):
     """one token costs two FLOPs a weight"""
     exact(student.prefill_flops(1000, 1), 2000)
+    exact(student.prefill_flops(123_456_789, 1), 246_913_578)
     exact(student.prefill_flops(1000, 0), 0)
 
 
@@ -119,14 +123,16 @@ def test_decode_by_hand(student, hand):
 def test_a_token_costs_the_same_in_both_phases(student):
     """100 decode steps do the arithmetic of a prefill of 100 tokens"""
     exact(student.decode_flops(12345, 100), 2 * 12345 * 100)
+    exact(student.decode_flops(987_654_321, 100), 197_530_864_200, what="wrong number for the same steps of another model")
     exact(student.decode_flops(12345, 0), 0)
 
 
 @checks("forward_flops", weight=2)
 def test_a_pass_small_enough_to_count(student, hand):
-    """three tokens through one small layer: 1,104 FLOPs"""
+    """one small layer: 1,104 FLOPs for three tokens, 1,299,168,336 for 9,001, which is more than the model accepts"""
     case = hand["small_forward"]
     exact(student.forward_flops(small(case), case["t"]), case["flops"])
+    exact(student.forward_flops(small(case), 9_001), 1_299_168_336, what="wrong for 9,001 tokens")
 
 
 @checks("forward_flops", weight=2)
@@ -160,18 +166,20 @@ def test_weights_by_hand(student, hand):
 
 @checks("weight_bytes")
 def test_other_widths(student):
-    """float32, 8 bits and 4 bits"""
-    for size in (4, 1, 0.5):
-        exact(student.weight_bytes(1000, size), 1000 * size, what=f"wrong for {size} bytes a value")
+    """float32, 8 bits, 4 bits, and 5.5 bits with the scales; an odd number of weights"""
+    for size in (4, 1, 0.5, 0.6875):
+        for n in (1000, 134_515_001):
+            exact(student.weight_bytes(n, size), n * size, what=f"wrong for {n:,} weights of {size} bytes a value")
 
 
 @checks("kv_cache_bytes", weight=2)
 def test_cache_of_a_large_model(student, hand):
-    """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096"""
+    """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096; Gemma 7B with its wide heads: 458,752 bytes a token"""
     case = hand["cache_70b"]
     for tokens in (4000, 4096):
         got = student.kv_cache_bytes(seventy_b(case, case["heads"]), tokens, 1, case["bytes_per_value"])
         exact(got, case[f"bytes_{tokens}"], what=f"wrong number of bytes for {tokens:,} tokens")
+    exact(student.kv_cache_bytes(gemma_7b(hand["gemma_7b"]), 1, 1, 2), 458_752, what="wrong for heads of 256 where D is 3,072")
 
 
 @checks("kv_cache_bytes", weight=2)
@@ -185,12 +193,15 @@ def test_only_key_value_heads_are_kept(student, hand):
 
 @checks("kv_cache_bytes")
 def test_cache_of_smollm2(student, hand):
-    """SmolLM2: 23,040 bytes a token; each sequence of a batch has a cache of its own"""
+    """SmolLM2: 23,040 bytes a token; each sequence of a batch has a cache of its own; nothing is capped or rounded"""
     case = hand["smollm2"]
     exact(student.kv_cache_bytes(SMOLLM2, 1, 1, 2), case["cache_bytes_per_token"])
     exact(student.kv_cache_bytes(SMOLLM2, 8192, 1, 2), case["cache_bytes_8192"])
     exact(student.kv_cache_bytes(SMOLLM2, 1, 16, 2), 16 * case["cache_bytes_per_token"], what="wrong for a batch of 16")
     exact(student.kv_cache_bytes(SMOLLM2, 0, 16, 2), 0, what="wrong for a cache without tokens")
+    exact(student.kv_cache_bytes(SMOLLM2, 123_457, 7, 4), 39_822_289_920, what="wrong for 7 long texts in float32")
+    few = small(hand["small_forward"])  # four values a token
+    exact(student.kv_cache_bytes(few, 3, 1, 0.6875), 8.25, what="wrong for 12 values in 5.5 bits each")
 
 
 @checks("arithmetic_intensity", weight=2)
@@ -204,15 +215,18 @@ def test_intensity_by_hand(student, hand):
 
 @checks("arithmetic_intensity")
 def test_a_decode_step_in_fp16(student):
-    """one token in fp16: one FLOP a byte; 512 tokens that share one reading: 512; a copy: none"""
+    """one token in fp16: one FLOP a byte; 512 tokens that share one reading: 512; a copy: none; small and large ratios as they are"""
     exact(student.arithmetic_intensity(2 * N_7B, 2 * N_7B), 1.0)
     exact(student.arithmetic_intensity(2 * N_7B * 512, 2 * N_7B), 512.0)
     exact(student.arithmetic_intensity(0, 2 * N_7B), 0.0)
+    exact(student.arithmetic_intensity(3, 80), 0.0375)
+    exact(student.arithmetic_intensity(6, 1.5), 4.0, what="wrong for three weights in 4 bits")
+    exact(student.arithmetic_intensity(2 * N_7B * 8_000, 2 * N_7B), 8_000.0)
 
 
 @checks("roofline_seconds", weight=2)
 def test_roofline_by_hand(student, hand):
-    """one job held up by arithmetic, one by memory"""
+    """one job held up by arithmetic, one by memory; jobs on the balance, just beside it, and of nanoseconds"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["seconds"], strict=True):
         arithmetic, memory = flops / case["peak_flops"], num_bytes / case["bandwidth"]
@@ -224,6 +238,10 @@ def test_roofline_by_hand(student, hand):
                 (arithmetic + memory, "This is the sum of the two times. They pass side by side: the longer one decides."),
             ],
         )
+    # A V100: 138.9 FLOPs a byte.
+    for flops, num_bytes, want in ((138.95e9, 1e9, 1.1116e-3), (138.8e9, 1e9, 1e-3 / 0.9), (125e9, 9e8, 1e-3), (1.0, 4_500.0, 5e-9)):
+        what = f"wrong for {flops:,.0f} FLOPs and {num_bytes:,.0f} bytes on a V100"
+        exact(student.roofline_seconds(flops, num_bytes, 125e12, 9e11), want, what=what)
 
 
 @checks("roofline_seconds", weight=2)
@@ -266,9 +284,12 @@ def test_naive_by_hand(student, hand):
 
 @checks("naive_positions")
 def test_naive_short(student):
-    """no token and one token"""
+    """no token, one token, no prompt, and long texts"""
     whole_number(student.naive_positions(7, 0), 0)
     whole_number(student.naive_positions(7, 1), 7)
+    whole_number(student.naive_positions(0, 4), 6, "wrong number of positions without a prompt")
+    for t0, g, want in ((5_000, 100, 504_950), (3, 70_000, 2_450_175_000)):
+        whole_number(student.naive_positions(t0, g), want, f"wrong number of positions for {g:,} tokens after {t0:,}")
 
 
 @checks("cached_positions", weight=2)
@@ -286,19 +307,24 @@ def test_cached_by_hand(student, hand):
 
 @checks("cached_positions")
 def test_cached_short(student):
-    """no token and one token"""
+    """no token, one token, and long texts"""
     whole_number(student.cached_positions(7, 1), 7)
+    for t0, g, want in ((5_000, 100, 5_099), (3, 70_000, 70_002)):
+        whole_number(student.cached_positions(t0, g), want, f"wrong number of positions for {g:,} tokens after {t0:,}")
     whole_number(student.cached_positions(7, 0), 0, suspects=[(6, "Nothing is generated, so nothing is read: 0.")])
 
 
 @checks("measure_machine", weight=2)
 def test_two_rates(student):
-    """a Machine with two positive, finite rates"""
+    """a Machine with two positive, finite rates, from as many rounds and as much memory as the caller asks for"""
     machine = student.measure_machine(128, 2**20, 3)
     for name in ("peak_flops", "bandwidth"):
         rate = getattr(machine, name)
         that(isinstance(rate, int | float) and math.isfinite(rate) and rate > 0, f"{name} is not a positive number", got=rate)
     close(machine.balance, machine.peak_flops / machine.bandwidth)
+    products(student, rounds=1, of=80, size=80, num_bytes=2**13)
+    products(student, rounds=2, of=112, size=112, num_bytes=2**13)
+    memory_made(student, 2**23, size=48, num_bytes=2**23, rounds=1)
 
 
 @checks("measure_machine", weight=2)
@@ -320,7 +346,7 @@ def test_the_work_fits_into_the_call(student):
 
 @checks("measure_machine", weight=4)
 def test_a_machine_whose_rates_are_known(student):
-    """a made-up machine of 200 GFLOP/s and 10 GB/s, whose clock nothing but its work moves"""
+    """a made-up machine of 200 GFLOP/s and 10 GB/s, whose clock nothing but its work moves; measured again in a second call"""
     rates_of_a_made_up_machine(student, size=256, num_bytes=2**22, rounds=7, peak_flops=2e11, bandwidth=1e10)
 
 
@@ -336,6 +362,33 @@ def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: in
         bandwidth = machine.bandwidth
     close(machine.peak_flops, peak_flops, atol=0.0, rtol=0.03, what="wrong peak_flops, in FLOP/s")
     close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s")
+    with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as again:
+        student.measure_machine(size, num_bytes, rounds)
+    that(again.clock_reads > 0, "a second call with the same arguments does not look at the clock: measure again in each call")
+
+
+def products(student, *, rounds: int, of: int, default: bool = False, within: float = 0.02, **given: int) -> None:
+    """Fail unless `rounds` more rounds do as much work as `rounds` products of two `of` x `of` matrices."""
+    with student.counting() as work:
+        student.measure_machine(**given) if default else student.measure_machine(rounds=rounds, **given)
+    with student.counting() as twice:  # what is done once, to warm up, falls out of the difference
+        machine = student.measure_machine(rounds=2 * rounds, **given)
+    that(machine.peak_flops > 0, "peak_flops is not a positive number", got=machine.peak_flops)
+    done, due = twice.flops - work.flops, 2 * of**3 * rounds
+    that(
+        twice.flops == 0 or abs(done - due) <= within * due,  # numpy's products are not counted, those with a vector are
+        f"wrong work for rounds={rounds} and products of {of} x {of}",
+        expected=f"{due:,} FLOPs",
+        got=f"{done:,}",
+    )
+
+
+def memory_made(student, due: int, **given: int) -> None:
+    """Fail unless the array that is summed, torch's or numpy's, has `due` bytes."""
+    with student.counting(python=True) as work:
+        student.measure_machine(**given)
+    made = max(work.written_bytes, work.python_bytes)
+    that(due <= made <= 1.1 * due, "wrong amount of memory", expected=f"{due:,} bytes", got=f"{made:,}")
 
 
 def whole(rng: torch.Generator, low: int, high: int) -> int:
