@@ -8,7 +8,8 @@ from dataclasses import dataclass
 class Trace:
     """One request: when it arrived, and when each of its tokens was there.
 
-    arrival: seconds on some clock. token_times: seconds on the same clock, one for each token, at least one.
+    arrival: seconds on some clock, which may start anywhere, also below 0. token_times: seconds on the same clock, one for each
+    token, at least one.
     Frozen, so that a record is not changed by mistake; any class with these attributes would do as well.
     """
 
@@ -47,7 +48,7 @@ class Trace:
 def record(stream: Iterable[int], clock: Callable[[], float]) -> Trace:
     """Return the trace of a stream of tokens: the clock is read once before the first token is asked for, and once after each.
 
-    clock() -> seconds; no other clock is read. stream: an iterator or a list; it is used up.
+    clock() -> seconds; no other clock is read. stream: an iterator or a list of at least one token; it is used up.
     """
     ### BEGIN SOLUTION
     arrival = clock()

@@ -227,3 +227,8 @@ def goodput(traces, ttft_slo, itl_slo):
 # WRONG: TTFT may be a billionth of a second over its limit
 # -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
 # +     kept = [t.ttft <= ttft_slo + 1e-9 and all(g <= itl_slo for g in t.itl) for t in traces]
+
+# %% wrong_goodput_rounded_times, of right_goodput_plain
+# WRONG: TTFT and gaps are rounded to milliseconds before the comparison
+# -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
+# +     kept = [round(t.ttft, 3) <= ttft_slo and all(round(g, 3) <= itl_slo for g in t.itl) for t in traces]

@@ -209,3 +209,10 @@ def percentile(values, q):
 # -     ordered = sorted(values)
 # +     ordered = sorted(values) if len(values) < 100 else values
 # +     ordered.sort()
+
+# %% wrong_percentile_remembers_the_list, of right_percentile_plain
+# WRONG: the sorted values of a list are stored, and used for the same list after it has changed
+# SAYS: These are the values that the list had at an earlier call. Sort the values of each call.
+# -     ordered = sorted(values)
+# +     known = percentile.__dict__.setdefault("known", {})
+# +     ordered = known.setdefault(id(values), (sorted(values), values))[0]

@@ -63,7 +63,7 @@ def record(stream, clock):
 
 # %% wrong_record_dict
 # WRONG: equal tokens merge
-# SAYS: Equal tokens that follow each other get one time. Each token has its own.
+# SAYS: Equal tokens share one time. Each token has its own.
 def record(stream, clock):
     arrival = clock()
     times = {token: clock() for token in stream}
@@ -95,6 +95,15 @@ def record(stream, clock):
     arrival = clock()
     times = [clock() for _ in stream]
     return Trace(arrival, [*times, clock()])
+
+
+# %% wrong_record_float32
+# WRONG: the times go through float32
+# SAYS: The times are rounded to float32, which has no room for seconds since 1970.
+import torch
+def record(stream, clock):
+    arrival = clock()
+    return Trace(arrival, torch.tensor([clock() for _ in stream], dtype=torch.float32).tolist())
 
 
 # %% wrong_record_iterators_only
@@ -148,6 +157,18 @@ def record(stream, clock):
 def record(stream, clock):
     arrival = round(clock(), 6)
     return Trace(arrival, [round(clock(), 6) for _ in stream])
+
+
+# %% wrong_record_same_time_once
+# WRONG: a token at the time of the one before gets no time
+# SAYS: Two tokens at one time get one entry. Each token has its own.
+def record(stream, clock):
+    arrival, times = clock(), []
+    for _ in stream:
+        now = clock()
+        if not times or now > times[-1]:
+            times.append(now)
+    return Trace(arrival, times)
 
 
 # %% wrong_record_stops_at_token_zero

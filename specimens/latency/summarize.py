@@ -224,6 +224,19 @@ def summarize(traces):
 # -     span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
 # +     span = max(t.token_times[-1] for t in traces)
 
+# %% wrong_summarize_span_ends_at_zero, of right_summarize_dictionary_of_figures
+# WRONG: the span ends at 0 on the clock if all tokens come before it
+# -     span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+# +     span = max(0.0, *(t.token_times[-1] for t in traces)) - min(t.arrival for t in traces)
+
+# %% wrong_summarize_span_float32, of right_summarize_dictionary_of_figures
+# WRONG: the span is a difference of float32 times
+# SAYS: The span is computed in float32, which has no room for seconds since 1970.
+# -     span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+# +     import torch
+# +     ends, arrivals = (torch.tensor(times).float() for times in ([t.token_times[-1] for t in traces], [t.arrival for t in traces]))
+# +     span = (ends.max() - arrivals.min()).item()
+
 # %% wrong_summarize_span_is_a_sum, of right_summarize_dictionary_of_figures
 # WRONG: throughput over the seconds of all requests added up, though they run side by side
 # -     span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)

@@ -81,6 +81,37 @@ def test_tpot_is_a_mean_of_gaps(student):
 
 
 @checks("Trace")
+def test_the_clock_may_start_anywhere(student):
+    """a clock that counts from 1970, and one that passes 0"""
+    for arrival in (1_600_000_000.0, -1.25):
+        made, clock = trace(student, arrival, [0.75, 0.5, 0.125]), f"on a clock that shows {arrival:,} at the arrival"
+        close(made.ttft, 0.75, what=f"wrong ttft {clock}")
+        equal(list(made.itl), [0.5, 0.125], what=f"wrong itl {clock}")
+        close(made.tpot, 0.3125, what=f"wrong tpot {clock}")
+        close(made.e2e, 1.375, what=f"wrong e2e {clock}")
+
+
+@checks("Trace")
+def test_gaps_of_no_time(student):
+    """two tokens have one gap, and tokens at one time have a gap of 0"""
+    close(student.Trace(3.0, [3.5, 4.25]).tpot, 0.75, what="wrong tpot of two tokens")
+    made = student.Trace(3.0, [4.0, 5.5, 5.5, 6.25])
+    equal(list(made.itl), [1.5, 0.0, 0.75], what="wrong itl where two tokens come at one time")
+    close(made.tpot, 0.75, what="wrong tpot where two tokens come at one time")
+
+
+@checks("Trace")
+def test_a_long_answer_asked_twice(student):
+    """1,300 tokens: all of their gaps; no figure and no time changes, however often it is asked"""
+    delays = [0.5] * 1200 + [0.25] * 100
+    made = trace(student, 3.0, delays)
+    for again in ("", " when it is asked again"):
+        equal(list(made.itl), delays[1:], what=f"wrong itl{again}")
+        close(made.tpot, 624.5 / 1299, what=f"wrong tpot{again}")
+    equal(list(made.token_times), times(3.0, delays), what="wrong token times afterwards")
+
+
+@checks("Trace")
 def test_one_token_has_no_gap(student):
     """a single token: no gap, a TPOT of 0, and both other times alike"""
     made = student.Trace(3.0, [3.5])
@@ -104,11 +135,37 @@ def test_record_on_a_virtual_clock(student):
 
 @checks("record")
 def test_record_keeps_every_token(student):
-    """as many times as tokens"""
-    clock = Clock()
-    made = student.record(clock.stream([1.0] * 7), clock)
-    equal(len(made.token_times), 7, what="wrong number of token times")
-    close(made.ttft, 1.0, what="wrong ttft")
+    """as many times as tokens, and one look at the clock for each of them and for the arrival"""
+    for count in (7, 1_200):
+        clock = Clock()
+        made = student.record(clock.stream([1.0] * count), clock)
+        equal(len(made.token_times), count, what="wrong number of token times")
+        close(made.ttft, 1.0, what="wrong ttft")
+        equal(clock.looks, count + 1, what="wrong number of looks at the clock")
+
+
+@checks("record")
+def test_a_list_of_equal_tokens(student):
+    """a list is a stream too, and equal tokens have a time each"""
+    clock = Clock(2.0)
+
+    def ticking() -> float:
+        clock.now += 0.5
+        return clock.now
+
+    made = student.record([4, 4, 0, 4], ticking)
+    close(made.arrival, 2.5, what="wrong arrival")
+    equal(list(made.token_times), [3.0, 3.5, 4.0, 4.5], what="wrong token times")
+
+
+@checks("record")
+def test_times_as_the_clock_shows_them(student):
+    """two tokens at one time, on a clock that passes 0 and on one that counts from 1970: each time as the clock shows it"""
+    delays = [0.25, 0.0, 2.0**-21, 0.5]
+    for start in (-0.5, 1_600_000_000.0):
+        clock = Clock(start)
+        made = student.record(clock.stream(delays), clock)
+        equal(list(made.token_times), times(start, delays), what=f"wrong token times on a clock that starts at {start:,}")
 
 
 @checks("percentile", weight=2)
@@ -132,21 +189,42 @@ def test_percentiles_by_hand(student, hand):
 @checks("percentile")
 def test_percentile_ends(student):
     """p0 is the smallest, p100 the largest, and one value is all of them"""
-    values = [4.0, 1.0, 5.0]
+    values = [4.0, 1.0, 5.0, 2.0]  # the first one is neither an end nor the median
     unsorted = "This is the first value as they stand: they are not in order."
     close(student.percentile(values, 0), 1.0, what="wrong p0", suspects=[(4.0, unsorted)])
     close(student.percentile(values, 100, _unchanged=True), 5.0, what="wrong p100")
-    close(student.percentile(values, 50), 4.0, what="wrong p50")
+    close(student.percentile(values, 50), 3.0, what="wrong p50")
     close(student.percentile([2.5], 99), 2.5, what="wrong p99 of one value")
 
 
 @checks("percentile")
 def test_percentile_of_nothing(student):
-    """no values, or a q outside 0 to 100: ValueError"""
+    """no values, or a q that is nan or outside 0 to 100: ValueError"""
     raises(ValueError, lambda: student.percentile([], 50))
-    for q in (-1, 101, 100.5):
+    for q in (-1, 101, 100.5, float("nan")):
         raises(ValueError, lambda q=q: student.percentile([1.0, 2.0], q))
+    raises(ValueError, lambda: student.percentile([3.0], 105))  # one value has no such percentile either
     close(student.percentile([1.0, 2.0], 100), 2.0)
+
+
+@checks("percentile")
+def test_every_value_and_any_q(student):
+    """q need not be whole; equal values count each; of many values each one counts; no digit is lost"""
+    for q, want in ((12.5, 1.5), (99.75, 4.99)):
+        close(student.percentile([5.0, 1.0], q), want, what=f"wrong p{q}")
+    close(student.percentile([2.0, 6.0, 2.0, 2.0, 4.0], 50), 2.0, what="wrong p50 of values that repeat")
+    close(student.percentile([0.0, 3.0, 0.0, 1.0], 50), 0.5, what="wrong p50 of values with zeros")
+    close(student.percentile([1.0] * 1301 + [9.0], 100), 9.0, what="wrong p100 of 1,302 values, the last of them large")
+    middle = student.percentile([1_600_000_000.75, 1_600_000_000.25], 50)
+    close(middle, 1_600_000_000.5, atol=0.001, rtol=0.0, what="wrong p50 of times since 1970")
+
+
+@checks("percentile")
+def test_percentile_of_a_changed_list(student):
+    """the same list with other values has another percentile"""
+    first, second = student.percentile.again([[3.0, 1.0, 2.5], 50], [[8.0, 9.0, 7.0], 50])
+    close(first, 2.5, what="wrong p50")
+    close(second, 8.0, what="wrong p50 after the list has changed")
 
 
 @checks("summarize", weight=2)
@@ -218,12 +296,41 @@ def test_throughput_of_the_service(student, hand):
 
 @checks("summarize")
 def test_nothing_to_divide_by(student):
-    """answers of one token have no gap and no pace; no traces at all: ValueError"""
+    """answers of one token have a TTFT, no gap and no pace; no traces at all: ValueError"""
     figures = student.summarize([trace(student, 0.0, [3.0]), trace(student, 6.0, [2.0])])
     for name, value in {"ttft_p50": 2.5, "itl_p50": 0.0, "itl_p95": 0.0, "itl_p99": 0.0, "tokens_per_second": 0.0}.items():
         close(figures[name], value, atol=0.0, rtol=1e-9, what=f"wrong {name}")
     close(figures["output_tokens_per_second"], 0.25, what="wrong output_tokens_per_second")
+    figures = student.summarize([trace(student, 0.0, [4.0]), trace(student, 2.0, [1.0, 0.25, 0.75])])
+    for name, value in {"ttft_p50": 2.5, "itl_p50": 0.5, "tokens_per_second": 2.0}.items():
+        close(figures[name], value, what=f"wrong {name} of answers of one token and of three")
     raises(ValueError, lambda: student.summarize([]))
+
+
+@checks("summarize")
+def test_gaps_and_spans_of_no_time(student):
+    """a gap of no time is a gap; the pace is 0 if no gap takes time, and the rates are 0 if the span is 0"""
+    figures = student.summarize([student.Trace(1.0, [1.5, 1.5])])
+    for name, value in {"itl_p50": 0.0, "tokens_per_second": 0.0, "output_tokens_per_second": 4.0, "requests_per_second": 2.0}.items():
+        close(figures[name], value, atol=0.0, rtol=1e-9, what=f"wrong {name} of two tokens at one time")
+    figures = student.summarize([student.Trace(1.0, [1.5, 1.5, 1.75, 1.75])])
+    close(figures["tokens_per_second"], 12.0, what="wrong tokens_per_second where one gap of three takes time")
+    figures = student.summarize([student.Trace(5.0, [5.0])])
+    for name in ("output_tokens_per_second", "requests_per_second"):
+        close(figures[name], 0.0, atol=0.0, what=f"wrong {name} over a span of no time")
+
+
+@checks("summarize")
+def test_the_span_on_any_clock(student):
+    """requests in any order, on a clock that counts from 1970 and on one that ends below 0; the list stays as it is"""
+    requests = ((3.0, [1.0, 0.5]), (0.0, [0.5, *[0.0625] * 136, *[0.25] * 12]), (5.0, [2.0, 1.0]))
+    for start in (1_600_000_000.0, -60.0):
+        given, clock = [trace(student, start + at, delays) for at, delays in requests], f"on a clock near {start:,}"
+        figures, (after,) = student.summarize(given, _arguments=True)
+        close(figures["tokens_per_second"], 150 / 13, what=f"wrong tokens_per_second {clock}")
+        close(figures["output_tokens_per_second"], 153 / 12, what=f"wrong output_tokens_per_second {clock}")
+        close(figures["requests_per_second"], 3 / 12, what=f"wrong requests_per_second {clock}")
+        equal([one.arrival - start for one in after], [3.0, 0.0, 5.0], what="wrong order of the traces afterwards, by their arrivals")
 
 
 @checks("goodput", weight=2)
@@ -251,8 +358,8 @@ def four_requests(student) -> list:
 
 @checks("goodput", weight=2)
 def test_one_stop_breaks_the_promise(student):
-    """a stream that stops once among 50 short gaps: its mean gap keeps the limit, and the stream does not"""
-    smooth = [0.5] + [0.015625] * 50
+    """a stream that stops once among 150 short gaps: its mean gap keeps the limit, and the stream does not"""
+    smooth = [0.5] + [0.015625] * 150
     stops = [*smooth[:25], 0.25, *smooth[25:]]
     made = [trace(student, 0.0, smooth), trace(student, 0.0, stops)]
     span = times(0.0, stops)[-1]
@@ -262,10 +369,35 @@ def test_one_stop_breaks_the_promise(student):
 
 @checks("goodput")
 def test_the_limit_itself_is_kept(student):
-    """exactly at the limit is within it"""
+    """exactly at the limit is within it, and a hair over it is not"""
     exact = student.Trace(0.0, [0.5, 0.75, 1.0])
     close(student.goodput([exact], 0.5, 0.25), 1.0)
     close(student.goodput([exact], 0.375, 0.25), 0.0)
+    close(student.goodput([exact], 0.5, 0.0), 0.0, what="wrong for gaps over a limit of 0")
+    hair = 2.0**-34
+    close(student.goodput([student.Trace(0.0, [0.5 + hair, 0.75])], 0.5, 0.25), 0.0, what="wrong for a TTFT a hair over its limit")
+    close(student.goodput([student.Trace(0.0, [0.5, 0.75 + hair])], 0.5, 0.25), 0.0, what="wrong for a gap a hair over its limit")
+
+
+@checks("goodput")
+def test_answers_of_one_token_count(student):
+    """answers of one token, two of which arrive together: each counts by its TTFT; the list stays as it is"""
+    given = [trace(student, at, [wait]) for at, wait in ((6.0, 2.0), (2.0, 0.5), (2.0, 0.25), (3.0, 4.0))]
+    rate, (after, *_) = student.goodput(given, 1.0, 0.125, _arguments=True)
+    close(rate, 2 / 6)
+    equal([one.arrival for one in after], [6.0, 2.0, 2.0, 3.0], what="wrong list of traces afterwards, by their arrivals")
+    close(student.goodput(given, float("inf"), float("inf")), 4 / 6, what="wrong for limits that no request breaks")
+
+
+@checks("goodput")
+def test_goodput_on_any_clock(student):
+    """requests in any order, on a clock that counts from 1970 and on one that ends below 0; spans of little or no time"""
+    for start in (1_600_000_000.0, -50.0):
+        requests = ((4.0, [0.5, 0.25]), (0.0, [0.5, 0.125]), (1.0, [0.25, 8.0]))
+        made = [trace(student, start + at, delays) for at, delays in requests]
+        close(student.goodput(made, 0.5, 0.25), 2 / 9.25, what=f"wrong on a clock near {start:,}")
+    close(student.goodput([student.Trace(7.0, [7.25])], 1.0, 1.0), 4.0, what="wrong over a quarter of a second")
+    close(student.goodput([student.Trace(7.0, [7.0])], 1.0, 1.0), 0.0, atol=0.0, what="wrong over a span of no time")
 
 
 @checks("goodput")

@@ -55,7 +55,8 @@ def test_keeps_what_it_was_given(student, rng):
 
 @checks("Trace")
 def test_every_gap_counts(student):
-    """two tokens, tokens at one time, and a clock that began in 1970"""
+    """one token, two tokens, 2,601 tokens, tokens at one time, and a clock that began in 1970"""
+    close(student.Trace(4.0, [4.75]).tpot, 0.0, what="wrong tpot of one token")
     close(student.Trace(0.0, [1.0, 1.5]).tpot, 0.5, what="wrong tpot of two tokens")
     at_once = student.Trace(0.0, [1.0, 1.0, 1.0, 2.5])
     equal(list(at_once.itl), [0.0, 0.0, 1.5], what="wrong itl where tokens come at one time")
@@ -68,6 +69,8 @@ def test_every_gap_counts(student):
     before_zero = student.Trace(-2.0, [-1.5, -1.0, 0.5])
     for name, value in {"ttft": 0.5, "tpot": 1.0, "e2e": 2.5}.items():
         close(getattr(before_zero, name), value, what=f"wrong {name} on a clock that passes 0")
+    slows = [0.75] + [0.25] * 2_000 + [0.5] * 600
+    equal(list(trace(student, 9.0, slows).itl), slows[1:], what="wrong itl of 2,601 tokens")
 
 
 @checks("Trace")
@@ -123,6 +126,17 @@ def test_a_long_stream_on_a_fine_clock(student):
     equal(list(made.token_times), [1.0 + step * (i + 1) for i in range(1100)], what="wrong token times")
 
 
+@checks("record")
+def test_what_the_clock_shows(student):
+    """tokens at one time, the first at the arrival, on a clock that began in 1970 and on one that passes 0"""
+    delays = [0.0, 0.5, 0.0, 0.0, 2.0**-20, 3.0, 0.0]
+    for start in (1_700_000_000.0, -2.0):
+        clock = Clock(start)
+        made = student.record(clock.stream(delays), clock)
+        close(made.arrival, start, atol=0.0, rtol=0.0, what="wrong arrival")
+        equal(list(made.token_times), times(start, delays), what="wrong token times")
+
+
 @checks("record", weight=2)
 def test_random_streams(student, rng):
     """random streams on a clock that starts anywhere"""
@@ -158,8 +172,8 @@ def test_percentile_against_numpy(student, rng):
         values = sixteenths(rng, count, 0, 1000)
         for q in (0, 50, 95, 99, 100, 0.5, 99.9, whole(rng, 1, 99), whole(rng, 1, 999) / 10):
             close(student.percentile(values, q), numpy_percentile(values, q), what=f"wrong p{q} of {count} values")
-    many = sixteenths(rng, 2_501, 0, 100_000)
-    close(student.percentile(many, 99, _unchanged=True), numpy_percentile(many, 99), atol=0.0, rtol=1e-9, what="wrong p99 of 2,501 values")
+    many = sixteenths(rng, 12_501, 0, 100_000)
+    close(student.percentile(many, 99, _unchanged=True), numpy_percentile(many, 99), atol=0.0, rtol=1e-9, what="wrong p99 of 12,501 values")
     for values in ([3.0, 3.0, 3.0], [-2.0, -8.0, 4.0], [1e-6, 3e-6, 2e-6], [7, 2, 5], [5.0, 0.0, 0.0, 2.0], [0.0, 0.0]):
         close(student.percentile(values, 30), numpy_percentile(values, 30), atol=0.0, rtol=1e-9, what=f"wrong p30 of {values}")
 
@@ -169,6 +183,11 @@ def test_percentile_keeps_its_input(student, rng):
     """the list is not sorted in place"""
     values = [3.0, 1.0, 2.0, *sixteenths(rng, 4)]
     close(student.percentile(values, 50, _unchanged=True), numpy_percentile(values, 50))
+    for q in (30, 95):
+        others = sixteenths(rng, 7, 50, 90)
+        first, second = student.percentile.again([list(values), q], [others, q])
+        close(first, numpy_percentile(values, q), what=f"wrong p{q}")
+        close(second, numpy_percentile(others, q), what=f"wrong p{q} after the list has changed")
 
 
 @checks("percentile")
@@ -186,11 +205,15 @@ def test_a_q_just_outside(student):
 
 @checks("summarize")
 def test_requests_of_one_token(student):
-    """requests of one token have a TTFT and no gap"""
+    """requests of one token have a TTFT and no gap; of no requests there are no figures: ValueError"""
     figures = student.summarize([trace(student, 0.0, [3.0]), trace(student, 5.0, [1.0, 0.5, 0.5]), trace(student, 9.0, [2.0])])
     wanted = {"ttft_p50": 2.0, "itl_p50": 0.5, "itl_p99": 0.5, "tokens_per_second": 2.0, "output_tokens_per_second": 5 / 11}
     for name, value in {**wanted, "requests_per_second": 3 / 11}.items():
         close(figures[name], value, what=f"wrong {name}")
+    figures = student.summarize([trace(student, 4.0, [1.5])])
+    for name in ("itl_p50", "itl_p95", "itl_p99"):
+        close(figures[name], 0.0, atol=0.0, what=f"wrong {name} where there is no gap")
+    raises(ValueError, lambda: student.summarize([]))
 
 
 @checks("summarize", weight=3)
@@ -228,11 +251,14 @@ def test_a_gap_between_requests_is_no_itl(student):
 
 @checks("summarize")
 def test_whose_span_it_is(student):
-    """the first to arrive stands in the middle of the list, and the last token is not of the last to arrive"""
-    made = [trace(student, 8.0, [1.0, 1.0]), trace(student, 2.0, [0.5]), trace(student, 4.0, [1.0, 7.0]), trace(student, 9.0, [0.5])]
-    figures = student.summarize(made)
-    close(figures["output_tokens_per_second"], 6 / 10, what="wrong output_tokens_per_second")
-    close(figures["requests_per_second"], 4 / 10, what="wrong requests_per_second")
+    """the first request in the middle of the list, the last token of another one, on any clock; and 1,100 requests"""
+    requests = ((8.0, [1.0, 1.0]), (2.0, [0.5]), (4.0, [1.0, 7.0]), (9.0, [0.5]))
+    for start in (0.0, 1_700_000_000.0, -40.0):
+        figures = student.summarize([trace(student, start + at, delays) for at, delays in requests])
+        close(figures["output_tokens_per_second"], 6 / 10, what=f"wrong output_tokens_per_second on a clock near {start:,}")
+        close(figures["requests_per_second"], 4 / 10, what=f"wrong requests_per_second on a clock near {start:,}")
+    figures = student.summarize([trace(student, float(at), [0.5]) for at in range(1100)])
+    close(figures["requests_per_second"], 1100 / 1099.5, atol=0.0, rtol=1e-9, what="wrong requests_per_second of 1,100 requests")
 
 
 @checks("summarize")
@@ -296,10 +322,13 @@ def test_what_the_seconds_are(student):
         close(student.goodput([made[i] for i in order], 1.0, 0.0625), 0.4)
     kept = [trace(student, float(at), [0.5, 0.25]) for at in (40, 41, 42)]
     never = trace(student, 7.0, [0.5, 70.0])
+    for start in (1_700_000_000.0, -90.0):
+        late = [trace(student, start + at, [0.5, 0.25]) for at in (2.0, 0.0, 5.0)]
+        close(student.goodput(late, 1.0, 1.0), 3 / 5.75, what=f"wrong number on a clock near {start:,}")
     close(student.goodput([*kept, never], 1.0, 1.0), 3 / 70.5, atol=0.0, rtol=1e-9)
     close(student.goodput([never, *kept], 1.0, 1.0), 3 / 70.5, atol=0.0, rtol=1e-9)
-    thousand = [trace(student, 1000.0 + at, [0.5]) for at in range(1000)]
-    close(student.goodput(thousand, 1.0, 1.0), 1000 / 999.5, atol=0.0, rtol=1e-9)
+    many = [trace(student, 1000.0 + at, [0.5]) for at in range(1100)]
+    close(student.goodput(many, 1.0, 1.0), 1100 / 1099.5, atol=0.0, rtol=1e-9)
 
 
 @checks("goodput")
@@ -319,6 +348,8 @@ def test_just_over_the_limit(student):
     made = [trace(student, 0.0, [1.0, 0.5]), trace(student, 3.0, [1.0])]
     for ttft_slo, itl_slo, want in ((1.0, 0.5, 2), (0.9995, 0.5, 0), (1.0, 0.4995, 1), (1.0, 0.001, 1), (1.0, 0.0, 1)):
         close(student.goodput(made, ttft_slo, itl_slo), want / 4, what=f"wrong for limits {ttft_slo} and {itl_slo}")
+    for delays in ([1.0002, 0.5], [1.0, 0.5002]):
+        close(student.goodput([trace(student, 0.0, delays)], 1.0, 0.5), 0.0, what=f"wrong for a TTFT and a gap of {delays} s")
     for ttft_slo, itl_slo, want in ((math.nextafter(1.0, 0.0), 0.5, 0), (1.0, math.nextafter(0.5, 0.0), 1)):
         close(student.goodput(made, ttft_slo, itl_slo), want / 4, what=f"wrong for limits {ttft_slo!r} and {itl_slo!r}")
 
@@ -334,7 +365,8 @@ def test_short_spans_and_no_limits(student):
 
 @checks("goodput")
 def test_goodput_in_no_time(student):
-    """a span of no time has no rate, and the list of traces stays as it is"""
+    """a span of no time has no rate, no traces raise ValueError, and the list of traces stays as it is"""
+    raises(ValueError, lambda: student.goodput([], 0.5, 0.5))
     close(student.goodput([student.Trace(2.0, [2.0])], 1.0, 1.0), 0.0, atol=0.0)
     given = [trace(student, at, [0.5, 0.25]) for at in (3.0, 1.0, 2.0)]
     for ttft_slo, want in ((0.5, 3), (0.25, 0)):
