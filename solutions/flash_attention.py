@@ -89,8 +89,8 @@ def flash_attention(
     q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv), K divides H, query head h uses key/value head h // (H/K) -> out (B, H, Tq,
     Dv) of q's dtype, lse (B, H, Tq), the logsumexp of each query's scores q . k / sqrt(Dh), in float32, or float64 for float64.
     Everything is computed in lse's dtype, on q's device. Causal means that query i is at Tk - Tq + i and sees the keys up to there. The
-    query heads of a group read a tile of keys once. Nothing of size Tq x Tk is made, and the inputs are not changed. Raises ValueError if
-    causal and Tq > Tk; the message names both. Dao et al. 2022, section 3; Dao 2023, section 3.1.
+    query heads of a group read a tile of keys once. Nothing of size Tq x Tk and no copy of all keys or values is made, and the inputs are
+    not changed. Raises ValueError if causal and Tq > Tk; the message names both. Dao et al. 2022, section 3; Dao 2023, section 3.1.
     """
     ### BEGIN SOLUTION
     B, H, Tq, Dh = q.shape
@@ -169,8 +169,8 @@ def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
     """Compute attention of one new query over a long cache in independent parts, and combine them.
 
     q (B, H, 1, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, 1, Dv) of q's dtype, on its device; computed in float32 or better. The
-    keys are cut into at most `splits` runs, of about one length; more splits than keys are fine. The result does not depend on the cuts.
-    Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
+    keys are cut into `splits` runs or a few less, never more, of about one length; more splits than keys are fine. The result does not
+    depend on the cuts. Raises ValueError unless splits >= 1; the message names it. The inputs are not changed.
     """
     ### BEGIN SOLUTION
     if splits < 1:
@@ -189,7 +189,7 @@ def prefill_flash(model: WeightsOnly, ids: Tensor, cache: KVCache, *, q_block: i
     ids (B, t) int64, the tokens that follow the cache.length tokens already stored -> the logits after the last of them (B, V), of
     the model's dtype. The prompt goes through the layers once, whole; only attention is in tiles. Only the last token goes
     through the head. The result does not depend on how the prompt is cut into chunks, or on the tiles. New tensors are on the device of
-    ids. Gradient mode is left as it was. Raises CacheFull if there is no room.
+    ids. Gradient mode is left as it was, after an exception too. Raises CacheFull if there is no room.
     """
     ### BEGIN SOLUTION
     start = cache.length

@@ -168,3 +168,9 @@ def absorb(state: State, scores: Tensor, values: Tensor) -> State:
 # -     m = torch.maximum(state.m, scores.amax(dim=-1))
 # +     scores, values = scores[..., :128], values[..., :128, :]
 # +     m = torch.maximum(state.m, scores.amax(dim=-1))
+
+
+# %% wrong_absorb_base_clamped, of right_absorb_plain
+# WRONG: what is subtracted is at least -10,000, in place of a guard for -inf: scores far below it lose all weight
+# -     shift = m.masked_fill(m == -torch.inf, 0.0)
+# +     shift = m.clamp(min=-1e4)

@@ -136,3 +136,18 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 # WRONG: the exponent is kept from falling below -80: a part without a key adds a little
 # -     weights = (lses - base).exp()
 # +     weights = (lses - base).clamp(min=-80.0).exp()
+
+
+# %% wrong_combine_drops_a_part, of right_combine_plain
+# WRONG: drops a part for all queries if one of them has no key in it
+# -     top = lses.amax(dim=0)
+# +     full = (lses > -torch.inf).flatten(1).all(dim=1)
+# +     if full.any():
+# +         outs, lses = outs[full], lses[full]
+# +     top = lses.amax(dim=0)
+
+
+# %% wrong_combine_float32_for_sixteen_bits, of right_combine_plain
+# WRONG: sums 16-bit parts in float32 and gives that back
+# -     out = (shares.unsqueeze(-1) * outs).sum(dim=0)
+# +     out = (shares.unsqueeze(-1) * outs).sum(dim=0, dtype=torch.promote_types(outs.dtype, torch.float32))

@@ -158,3 +158,15 @@ def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
 # WRONG: the first eight parts are put together, and the others are lost
 # -     out, _ = combine(torch.stack(outs), torch.stack(lses))
 # +     out, _ = combine(torch.stack(outs[:8]), torch.stack(lses[:8]))
+
+
+# %% wrong_splits_never_cut, of right_splits_plain
+# WRONG: all keys are one run, however many splits are asked for
+# -     size = (length + splits - 1) // splits
+# +     size = length
+
+
+# %% wrong_splits_rounded_down, of right_splits_plain
+# WRONG: the length of a run is rounded down: there are more runs than splits
+# -     size = (length + splits - 1) // splits
+# +     size = max(1, length // splits)

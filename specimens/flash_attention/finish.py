@@ -125,3 +125,10 @@ def finish(state: State) -> tuple[Tensor, Tensor]:
 # -     out = state.acc / total.unsqueeze(-1)
 # +     total[..., 256:] = 1.0
 # +     out = state.acc / total.unsqueeze(-1)
+
+
+# %% wrong_finish_empty_by_low_m, of right_finish_plain
+# WRONG: takes a query for one without a key if its m is below -10,000
+# -     return out, lse
+# +     unseen = state.m < -1e4
+# +     return out.masked_fill(unseen.unsqueeze(-1), 0.0), lse.masked_fill(unseen, -torch.inf)

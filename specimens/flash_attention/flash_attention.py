@@ -186,13 +186,13 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
 
 
 # %% right_flash_running_mean
-# RIGHT: keeps out and lse, divided at each tile, and joins them by logaddexp; in half precision all is cast first
+# RIGHT: keeps out and lse, divided at each tile, and joins them by logaddexp; in half precision the queries are cast first
 def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
     B, H, Tq, Dh = q.shape
     K, Tk = k.shape[1:3]
     dtype = q.dtype
     precise = torch.promote_types(dtype, torch.float32)
-    q, k, v = (x.to(precise) for x in (q, k, v))
+    q = q.to(precise)
     out = q.new_zeros(B, K, H // K, Tq, v.shape[-1])
     lse = q.new_full((B, K, H // K, Tq), -torch.inf)
     for number, tiles in enumerate(tile_plan(Tq, Tk, q_block, k_block, causal)):
@@ -202,13 +202,13 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
         mine = q.new_zeros(B, K, x.shape[2], v.shape[-1])
         total = q.new_full((B, K, x.shape[2]), -torch.inf)
         for a, b, needs_mask in tiles:
-            scores = x @ k[:, :, a:b].mT
+            scores = x @ k[:, :, a:b].to(precise).mT
             if needs_mask:
                 at = torch.arange(rows.start, rows.stop, device=q.device).repeat(H // K) + (Tk - Tq)
                 scores = scores.masked_fill(torch.arange(a, b, device=q.device) > at[:, None], -torch.inf)
             new = torch.logaddexp(total, torch.logsumexp(scores, -1))
             safe = new.masked_fill(new.isneginf(), 0)
-            mine = mine * (total - safe).exp()[..., None] + (scores - safe[..., None]).exp() @ v[:, :, a:b]
+            mine = mine * (total - safe).exp()[..., None] + (scores - safe[..., None]).exp() @ v[:, :, a:b].to(precise)
             total = new
         out[:, :, :, rows] = mine.view(B, K, H // K, size, -1)
         lse[:, :, :, rows] = total.view(B, K, H // K, size)
@@ -447,3 +447,10 @@ def absorb(state, scores, values):
         acc = acc * fade.unsqueeze(-1) + weight.unsqueeze(-1) * values[..., j : j + 1, :]
         m = new
     return State(m, l, acc)
+
+
+# %% wrong_flash_copies_all_keys, of right_flash_rows_written_out
+# WRONG: all keys and values are made precise before the loops: two copies that grow with the text
+# -     precise = torch.promote_types(q.dtype, torch.float32)
+# +     precise = torch.promote_types(q.dtype, torch.float32)
+# +     k, v = k.to(precise), v.to(precise)

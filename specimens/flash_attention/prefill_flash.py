@@ -181,3 +181,28 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 # WRONG: the head is asked for every token, though only the last row is given back
 # -     return x[:, -1] @ model.weights.lm_head.T
 # +     return (x @ model.weights.lm_head.T)[:, -1]
+
+
+# %% wrong_prefill_zero_is_padding, of right_prefill_flash_plain
+# WRONG: takes token 0 at the end for padding: gives the logits of an earlier token
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     last = (torch.arange(ids.shape[1], device=ids.device) * (ids != 0)).amax(dim=1)
+# +     return x[torch.arange(len(ids), device=ids.device), last] @ model.weights.lm_head.T
+
+
+# %% wrong_prefill_gradients_off_after_cache_full, of right_prefill_flash_plain
+# WRONG: gradients stay off after CacheFull
+# -     x = run_layers(model, ids, positions, attend)
+# -     return x[:, -1] @ model.weights.lm_head.T
+# +     before = torch.is_grad_enabled()
+# +     torch.set_grad_enabled(False)
+# +     x = run_layers(model, ids, positions, attend)
+# +     logits = x[:, -1] @ model.weights.lm_head.T
+# +     torch.set_grad_enabled(before)
+# +     return logits
+
+
+# %% wrong_prefill_positions_on_the_cpu, of right_prefill_flash_plain
+# WRONG: makes the positions on the default device
+# -     positions = torch.arange(start, start + ids.shape[1], device=ids.device)
+# +     positions = torch.arange(start, start + ids.shape[1])

@@ -7,10 +7,11 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
+from autograder.checking.helpers.cached import PROMPTS, small, tiny_config, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
     absorbed,
+    cut_into_runs,
     dense,
     draw_heads,
     empty,
@@ -29,10 +30,10 @@ from autograder.checking.helpers.work_bounds import between, fewest_flops, gradi
 KIB = 1024
 
 
-def attention_flops(config, t, q_block, k_block):
-    """Return the FLOPs of causal attention in tiles, in all layers, for one text of t tokens."""
+def attention_flops(config, t, q_block, k_block, before=0):
+    """Return the FLOPs of causal attention in tiles, in all layers, for t tokens of one text after `before` cached ones."""
     q = torch.empty(1, config.num_attention_heads, t, config.head_dim, device="meta")
-    k = torch.empty(1, config.num_key_value_heads, t, config.head_dim, device="meta")
+    k = torch.empty(1, config.num_key_value_heads, before + t, config.head_dim, device="meta")
     return config.num_hidden_layers * least_flops(q, k, q_block, k_block, True)
 
 
@@ -111,12 +112,13 @@ def test_the_larger_tile_first(student, hand):
 
 @checks("absorb")
 def test_large_and_small_scores(student):
-    """scores of 2,000 and of -2,000, and some far below others: no infinity, no nan, nothing lost"""
-    for scores in ([[2000.0, 1999.0, -2000.0, 2001.0]], [[-2000.0, -2001.0, -1999.0, -2002.0]], [[-17.0, -18.0, 0.0, 1.0]]):
-        tile = torch.tensor(scores, dtype=torch.float64)
+    """scores of 2,000, -2,000 and -3,000,000,000, and some far below others: no infinity, no nan, nothing lost"""
+    below = [-1.0, -2.0, 0.0, -3.0]
+    for scores in ([2000.0, 1999.0, -2000.0, 2001.0], [x - 1999.0 for x in below], [x - 3e9 for x in below], [-17.0, -18.0, 0.0, 1.0]):
+        tile, off = torch.tensor([scores], dtype=torch.float64), 1e-5 if scores[0] < -1e9 else 1e-9  # float64 rounds a logsumexp of -3e9
         values = torch.tensor([[1.0], [2.0], [3.0], [4.0]], dtype=torch.float64)
         for cuts in ([2, 2], [1, 3], [4]):
-            same_state(absorbed(student, tile, values, cuts), state_of(tile, values), what=f" with tiles of {cuts}")
+            same_state(absorbed(student, tile, values, cuts), state_of(tile, values), atol=off, what=f" with tiles of {cuts}")
 
 
 @checks("absorb", weight=2)
@@ -140,6 +142,15 @@ def test_a_large_tile(student, rng):
     """300 queries, tiles of 150 and 350 keys, values of width 96"""
     scores, values = torch.randn(300, 500, generator=rng, dtype=torch.float64), torch.randn(500, 96, generator=rng, dtype=torch.float64)
     same_state(absorbed(student, 4 * scores, values, [150, 350]), state_of(4 * scores, values), what=" for many queries and keys")
+
+
+@checks("absorb")
+def test_tiles_in_any_layout(student, rng):
+    """scores and values whose axes were exchanged, heads of one query too: the state of the same numbers"""
+    for of_scores, of_values, order in (((2, 3, 5, 4), (2, 3, 6, 5), (1, 0, 3, 2)), ((5, 1, 2), (3, 5, 2), (2, 1, 0))):
+        scores, values = (torch.randn(size, generator=rng, dtype=torch.float64).permute(order) for size in (of_scores, of_values))
+        state = student.absorb(empty(student, scores.shape[:-1], values.shape[-1]), scores, values, _unchanged=True)
+        same_state(state, state_of(scores, values), what=f" for scores {tuple(scores.shape)} that are not contiguous")
 
 
 @checks("absorb")
@@ -189,8 +200,24 @@ def test_finish_of_many_queries(student, rng):
     m, total = torch.randn(400, generator=rng, dtype=torch.float64), torch.arange(1, 401, dtype=torch.float64)
     acc = torch.randn(400, 96, generator=rng, dtype=torch.float64)
     out, lse = pair(student.finish(student.State(m, total, acc)))
-    close(out, acc / total.unsqueeze(-1), atol=1e-9, what="wrong out")
-    close(lse, m + total.log(), atol=1e-9, what="wrong lse")
+    close(out, acc / total.unsqueeze(-1), atol=1e-9, rtol=1e-9, dtype=torch.float64, what="wrong out")
+    close(lse, m + total.log(), atol=1e-9, rtol=1e-9, dtype=torch.float64, what="wrong lse")
+
+
+@checks("finish", weight=2)
+def test_finish_of_two_axes(student):
+    """two axes, m of 3,000 and of -4,000,000,000, a sum of values of 0, a query without keys: the dtype, and the state stays"""
+    low = -math.inf
+    for dtype, off in ((torch.float64, 1e-9), (torch.float32, 1e-5)):
+        m, total = torch.tensor([[[3000.0, 0.25], [-4e9, low]], [[1.5, 2.5], [4.0, 0.0]]], dtype=dtype)
+        acc = torch.tensor([[[3.0, -6.0], [0.0, 0.0]], [[8.0, 2.0], [0.0, 0.0]]], dtype=dtype)
+        state = student.State(m, total, acc)
+        out, lse = pair(student.finish(state))
+        due = torch.tensor([[[2.0, -4.0], [0.0, 0.0]], [[2.0, 0.5], [0.0, 0.0]]])
+        close(out, due, atol=off, rtol=off, dtype=dtype, what="wrong out")
+        close(lse, m + total.log(), atol=off, rtol=off, dtype=dtype, what="wrong lse")
+        for name, given, now in zip(("m", "l", "acc"), (m, total, acc), fields(state), strict=True):
+            equal(now, given, what=f"finish changes {name} of the state it was given")
 
 
 # ---- tile_plan -----------------------------------------------------------------------------------------------------
@@ -294,21 +321,32 @@ def test_shapes_of_real_models(student, rng):
 
 @checks("flash_attention")
 def test_sixteen_bits(student, rng):
-    """bfloat16: worked out in float32, rounded once at the end, and lse is float32"""
-    for Tq, Tk in ((40, 40), (2, 300)):
-        q, k, v = draw_heads(rng, 1, 4, 2, Tq, Tk, 20, dtype=torch.bfloat16)
+    """bfloat16 and float16: worked out in float32, rounded once at the end, and lse is float32"""
+    for dtype, Tq, Tk in ((torch.bfloat16, 40, 40), (torch.bfloat16, 4, 430), (torch.float16, 40, 40)):
+        q, k, v = draw_heads(rng, 1, 4, 2, Tq, Tk, 20, dtype=dtype)
         out, lse = pair(student.flash_attention(q, k, v, causal=True, q_block=8, k_block=16))
         exact, exact_lse = dense(q, k, v, causal=True)
-        close(lse, exact_lse, atol=1e-4, dtype=torch.float32, what=f"wrong lse for bfloat16, {Tk} keys")
-        rounded_once(out, exact, torch.bfloat16)
+        close(lse, exact_lse, atol=1e-4, dtype=torch.float32, what=f"wrong lse for {str(dtype)[6:]}, {Tk} keys")
+        rounded_once(out, exact, dtype)
 
 
 @checks("flash_attention", weight=2)
 def test_groups_of_heads(student, rng):
-    """six query heads on two key/value heads, and four on one"""
-    for B, H, K in ((2, 6, 2), (1, 4, 1), (1, 3, 3)):
-        q, k, v = draw_heads(rng, B, H, K, 5, 8, 4)
+    """six query heads on two key/value heads, and four on one; values of another width, heads that were transposed"""
+    for B, H, K, wide in ((2, 6, 2, 4), (1, 4, 1, 7), (1, 3, 3, 3)):
+        q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in draw_heads(rng, B, H, K, 5, 8, 4, wide=wide))
         compared(student, q, k, v, True, 2, 3)
+
+
+@checks("flash_attention")
+def test_masked_keys_beside_low_scores(student):
+    """scores of -2,000,000,000: what a query may not see still has no weight"""
+    q = torch.tensor([-(2.0**16), 1.0, 0.0, 0.0], dtype=torch.float64).repeat(1, 1, 5, 1)
+    k = torch.tensor([[2.0**16, 3.0 * (n % 2), 0.0, 0.0] for n in range(5)], dtype=torch.float64)[None, None]
+    v = torch.tensor([[3.0, 1.0], [0.0, 5.0], [7.0, 2.0], [4.0, 4.0], [9.0, 0.0]], dtype=torch.float64)[None, None]
+    got = pair(student.flash_attention(q, k, v, causal=True, q_block=3, k_block=2))
+    for name, mine, due in zip(("out", "lse"), got, dense(q, k, v, causal=True), strict=True):
+        close(mine, due, what=f"wrong {name} for scores near -2**31")
 
 
 @checks("flash_attention")
@@ -333,6 +371,16 @@ def test_bytes_and_memory(student, rng):
     between(work.slow_bytes, least_bytes(q, k, 640, 640, True), 1.4 * planned, "bytes read from and written to slow memory")
     between(work.peak_bytes, out.nbytes, 4 * out.nbytes, "bytes of memory at one time")
     between(work.largest_bytes, 1, 0.9 * 640 * 640, "bytes in one tensor (a mask of 640 by 640 has 409,600)")
+
+
+@checks("flash_attention")
+def test_memory_of_many_keys(student, rng):
+    """work: bfloat16, 4 queries after 1,996 keys: less memory at one time than the keys alone have"""
+    q, k, v = draw_heads(rng, 1, 4, 2, 4, 2000, 64, dtype=torch.bfloat16)
+    with student.counting() as work:
+        out, _ = pair(student.flash_attention(q, k, v, causal=True))
+    rounded_once(out, dense(q, k, v, causal=True)[0], torch.bfloat16)
+    between(work.peak_bytes, out.nbytes, k.nbytes, f"bytes of memory at one time (all keys have {k.nbytes:,})")
 
 
 @checks("flash_attention")
@@ -394,10 +442,12 @@ def test_standard_bytes_by_hand(student, hand):
 
 @checks("standard_bytes")
 def test_standard_bytes_of_a_rectangle(student):
-    """3 queries over 8 keys, and one query"""
+    """3 queries over 8 keys, one query, and a result that no float holds"""
     for t_q, t_k, Dh, size in ((3, 8, 2, 4), (1, 100, 16, 2)):
         want = size * (t_q * Dh + 2 * t_k * Dh + t_q * Dh + 4 * t_q * t_k)
         equal(student.standard_bytes(t_q, t_k, Dh, size), want, what=f"wrong bytes for {t_q} queries and {t_k} keys")
+    got = student.standard_bytes(7, 2, 3**22, 3**13)
+    equal(got, 3**13 * (18 * 3**22 + 56), what="wrong bytes for a width of 3**22 and numbers of 3**13 bytes: an exact int is expected")
 
 
 @checks("flash_bytes", weight=2)
@@ -433,6 +483,19 @@ def test_flash_bytes_of_many_tiles(student):
     equal(got, want, what="wrong bytes for 6 queries after 1,794 keys, tiles of 2 by 20, seven query heads")
 
 
+@checks("flash_bytes")
+def test_flash_bytes_at_the_limits(student):
+    """short last tiles, a result that no float holds, and causal with too many queries: ValueError that names both"""
+    for causal in (True, False):
+        want = (2 * 5 + 2 * keys_read(5, 11, 2, 4, causal)) * 3 * 4
+        got = student.flash_bytes(5, 11, 3, 4, q_block=2, k_block=4, causal=causal)
+        equal(got, want, what=f"wrong bytes for 5 queries and 11 keys, tiles of 2 by 4, causal {causal}")
+    got = student.flash_bytes(4, 4, 3**22, 3**13, q_block=2, k_block=4)
+    equal(got, 24 * 3**35, what="wrong bytes for a width of 3**22 and numbers of 3**13 bytes: an exact int is expected")
+    for naming in (9, 4):
+        raises(ValueError, lambda: student.flash_bytes(9, 4, 8, 2, q_block=4, k_block=4, causal=True), naming=naming)
+
+
 # ---- combine -------------------------------------------------------------------------------------------------------
 
 
@@ -450,29 +513,36 @@ def test_two_parts_by_hand(student, hand):
     ]
     close(out, torch.tensor([[case["out"]]]), atol=5e-5, what="wrong out", suspects=suspects)
     close(lse, torch.tensor([case["lse"]]), atol=5e-5, what="wrong lse")
+    out, lse = pair(student.combine(outs.bfloat16(), lses.bfloat16(), _unchanged=True))
+    close(out, torch.tensor([[case["out"]]]), atol=0.1, dtype=torch.bfloat16, what="wrong out for parts in bfloat16")
+    close(lse, torch.tensor([case["lse"]]), atol=0.1, dtype=torch.bfloat16, what="wrong lse for parts in bfloat16")
 
 
 @checks("combine")
 def test_parts_with_large_lse(student):
-    """lse of 1,000 and of -1,000: no infinity, no nan"""
-    for high in (1000.0, -1000.0):
-        outs = torch.tensor([[[4.0]], [[8.0]]], dtype=torch.float64)
-        lses = torch.tensor([[high], [high + math.log(3)]], dtype=torch.float64)
+    """lse of 1,000 and of -1,000, alone and side by side: no infinity, no nan"""
+    for near in ([1000.0], [-1000.0], [1000.0, -1000.0]):
+        outs = torch.tensor([[[4.0]], [[8.0]]], dtype=torch.float64).repeat(1, len(near), 1)
+        lses = torch.tensor([near, [x + math.log(3) for x in near]], dtype=torch.float64)
         out, lse = pair(student.combine(outs, lses))
-        close(out, torch.tensor([[7.0]]), what=f"wrong out for lse near {high:g}")
-        close(lse, torch.tensor([high + math.log(4)]), what=f"wrong lse for lse near {high:g}")
+        close(out, torch.full((len(near), 1), 7.0), what=f"wrong out for lse near {near}")
+        close(lse, torch.tensor(near, dtype=torch.float64) + math.log(4), what=f"wrong lse for lse near {near}")
 
 
 @checks("combine")
 def test_parts_without_keys(student):
-    """a part without keys adds nothing; no part with a key: 0 and -inf"""
+    """a part without keys adds nothing, whatever its out holds; no part with a key: 0 and -inf; each query by itself"""
     low = -math.inf
-    outs = torch.tensor([[[5.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
+    outs = torch.tensor([[[5.0, 1.0], [7.0, -2.0]], [[0.0, 3e5], [-4.0, 6.0]]], dtype=torch.float64)
     lses = torch.tensor([[0.5, low], [low, low]], dtype=torch.float64)
     out, lse = pair(student.combine(outs, lses))
     close(out, torch.tensor([[5.0, 1.0], [0.0, 0.0]]), what="wrong out")
     close(lse, torch.tensor([0.5, low]), what="wrong lse")
     equal(out[1], torch.zeros(2), what="no part has a key: out is not exactly 0")
+    outs = torch.tensor([[[5.0, 1.0], [2.0, 4.0]], [[9.0, 9.0], [4.0, 8.0]]], dtype=torch.float64)
+    out, lse = pair(student.combine(outs, torch.tensor([[0.5, 1.0], [low, 1.0]], dtype=torch.float64)))
+    close(out, torch.tensor([[5.0, 1.0], [3.0, 6.0]]), what="wrong out where only the second query has a key in part 1")
+    close(lse, torch.tensor([0.5, 1.0 + math.log(2)]), what="wrong lse where only the second query has a key in part 1")
 
 
 @checks("combine")
@@ -482,6 +552,12 @@ def test_twenty_parts(student, rng):
     out, lse = pair(student.combine(outs, 3 * lses))
     close(out, ((3 * lses).softmax(dim=0).unsqueeze(-1) * outs).sum(dim=0), atol=1e-9, what="wrong out for 20 parts")
     close(lse, (3 * lses).logsumexp(dim=0), atol=1e-9, what="wrong lse for 20 parts")
+
+
+@checks("combine")
+def test_parts_on_another_device(student):
+    """on the meta device: everything that is made is where the parts are"""
+    on_one_device(student.combine.on_meta(torch.ones(3, 2, 4), torch.zeros(3, 2)))
 
 
 # ---- decode_splits -------------------------------------------------------------------------------------------------
@@ -507,6 +583,12 @@ def test_more_parts_than_keys(student, rng):
     for keys, splits in ((3, 4), (3, 40), (1, 2)):
         q, k, v = draw_heads(rng, 1, 2, 1, 1, keys, 4)
         in_parts(student, q, k, v, splits)
+
+
+@checks("decode_splits", weight=2)
+def test_the_number_of_parts(student, rng):
+    """work: 24 keys in 5 parts: bytes are written for about 5 outputs, not for one, and not for more than 5"""
+    cut_into_runs(student, *draw_heads(rng, 2, 48, 1, 1, 24, 4, wide=24), 5)
 
 
 @checks("decode_splits")
@@ -550,11 +632,12 @@ def test_prefill_in_any_chunks(student):
     """two rows in chunks of 3, 1, 7 and 9, any tiles: the logits of the model without a cache"""
     written(student.prefill_flash)
     ids = torch.randint(3, 1000, (2, 20), generator=torch.Generator().manual_seed(1))
+    ids[1, -1] = 0  # a token like all others
     model = student.model("tiny", dtype=torch.float64)
     for sizes, tiles in (([20], {}), ([3, 1, 7, 9], {"q_block": 4, "k_block": 3}), ([19, 1], {"q_block": 2, "k_block": 8})):
         cache = student.KVCache(tiny_config(), 2, 20, dtype=torch.float64)
         got = fed(student, model, ids, sizes, cache, **tiles)
-        close(got, whole()(ids)[:, -1], atol=1e-3, what=f"wrong logits in chunks of {sizes}")
+        close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float64, what=f"wrong logits in chunks of {sizes}")
 
 
 @checks("prefill_flash")
@@ -582,25 +665,59 @@ def test_a_prompt_that_does_not_fit(student):
 
 @checks("prefill_flash")
 def test_gradients_as_before(student):
-    """gradients are on or off afterwards as they were before"""
+    """gradients are on or off afterwards as they were before, after CacheFull too"""
     ids = torch.randint(3, 1000, (1, 3), generator=torch.Generator().manual_seed(5))
     model, cache = student.model("tiny"), student.KVCache(tiny_config(), 1, 6)
     gradient_mode_stays(student, lambda: student.prefill_flash(model, ids, cache))
+    short = student.KVCache(tiny_config(), 1, 2)
+    gradient_mode_stays(student, lambda: raises("CacheFull", lambda: student.prefill_flash(model, ids, short)))
 
 
 @checks("prefill_flash", weight=2)
 def test_prefill_without_a_matrix(student):
-    """work: 272 tokens, no tensor as large as the matrix of scores, and the head for the last token alone"""
+    """work: 272 tokens, all new or after 40 cached ones: no tensor as large as the matrix of scores, the head for the last token alone"""
     T, config = 272, tiny_config()
     ids = torch.randint(3, 1000, (1, T), generator=torch.Generator().manual_seed(2))
-    model, cache = student.model("tiny"), student.KVCache(config, 1, T)
-    with student.counting() as work:
-        got = student.prefill_flash(model, ids, cache)
-    close(got, whole(torch.float32)(ids)[:, -1], atol=1e-3, dtype=torch.float32)
-    equal(work.positions, T, what="wrong number of positions")
-    scores = 4 * config.num_attention_heads * T * T
-    least = 4 * T * config.hidden_size
-    between(work.largest_bytes, least, scores / 2, f"bytes in one tensor (all scores of a layer are {scores:,})")
-    most = products_of_layers(config, T, 1) + attention_flops(config, T, 64, 64)
-    head = 2 * config.vocab_size * config.hidden_size
-    between(work.flops, fewest_flops(config, [T]), 1.02 * most, f"FLOPs (those of the head for one token are {head:,})")
+    model, want = student.model("tiny"), whole(torch.float32)(ids)[:, -1]
+    for before in (0, 40):
+        new, cache = T - before, student.KVCache(config, 1, T)
+        if before:
+            student.prefill_flash(model, ids[:, :before], cache)
+        with student.counting() as work:
+            got = student.prefill_flash(model, ids[:, before:], cache)
+        close(got, want, atol=1e-3, dtype=torch.float32)
+        equal(work.positions, new, what="wrong number of positions")
+        scores = 4 * config.num_attention_heads * new * T
+        least = 4 * new * config.hidden_size
+        between(work.largest_bytes, least, scores / 2, f"bytes in one tensor (all scores of a layer are {scores:,})")
+        most = products_of_layers(config, new, 1) + attention_flops(config, new, 64, 64, before)
+        head = 2 * config.vocab_size * config.hidden_size
+        between(work.flops, fewest_flops(config, [new]), 1.02 * most, f"FLOPs (those of the head for one token are {head:,})")
+
+
+@checks("prefill_flash")
+def test_the_tiles_of_a_prefill(student, rng):
+    """work: 210 tokens, a head of its own: the tiles are those of the call, 64 by 64 by default, and the prompt goes through whole"""
+    written(student.prefill_flash)
+    model, kit = small(student, rng, vocab_size=31, num_hidden_layers=1, tie_word_embeddings=False)
+    config, T = kit.config, 210
+    ids = torch.randint(31, (1, T), generator=rng)
+    heads = draw_heads(rng, 1, config.num_attention_heads, config.num_key_value_heads, T, T, config.head_dim)
+    want, rest = kit(ids)[:, -1], []
+    for given in ({"q_block": 64, "k_block": 64}, {}, {"q_block": 150}, {"k_block": 90}):
+        cache = student.KVCache(config, 1, T, dtype=torch.float64)
+        with student.counting() as work:
+            got = student.prefill_flash(model, ids, cache, **given)
+        close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits with {given or 'the default'}")
+        with student.counting() as alone:
+            student.flash_attention(*heads, causal=True, **{"q_block": 64, "k_block": 64, **given})
+        rest.append(work.flops - config.num_hidden_layers * alone.flops)
+        equal(rest[-1], rest[0], what=f"with {given or 'the default'} the FLOPs do not change as those of flash_attention do")
+
+
+@checks("prefill_flash")
+def test_prefill_on_another_device(student):
+    """on the meta device: new tensors are made where the ids are"""
+    written(student.prefill_flash)
+    model, cache = student.model("tiny", device="meta"), student.KVCache(tiny_config(), 1, 8, device="meta")
+    on_one_device(student.prefill_flash.on_meta(model, torch.ones(1, 6, dtype=torch.int64), cache))

@@ -132,6 +132,30 @@ def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) 
     return int(4 * B * H * pairs * Dh)
 
 
+def cut_into_runs(student: Any, q: Tensor, k: Tensor, v: Tensor, splits: int) -> None:
+    """Fail unless decode_splits cuts the keys into at most `splits` runs, and into about as many. Take far fewer splits than keys.
+
+    Every run has an output of its own, so each one more writes about the same number of bytes. One run and as many as there are keys
+    show how many; what is written for each key is the same in all three.
+    """
+    written, keys = {}, k.shape[2]
+    for parts in (1, splits, keys):
+        with student.counting() as work:
+            out = student.decode_splits(q, k, v, parts)
+        close(out, dense(q, k, v, causal=False)[0], atol=1e-9, rtol=1e-9, what=f"wrong out for {keys} keys in {parts} parts")
+        written[parts] = work.written_bytes
+    least = written[1] + (splits - 1) // 2 * out.nbytes  # right answers write an output several times for each run
+    that(
+        written[splits] >= least,
+        f"the keys are hardly cut: {keys} keys in {splits} parts write about as much as one part",
+        expected=f"{least:,} bytes written or more: each part has an output",
+        got=f"{written[splits]:,}",
+    )
+    runs = 1 + (written[splits] - written[1]) * (keys - 1) / (written[keys] - written[1])
+    what = f"{keys} keys with splits = {splits}: as many bytes are written as for more runs than that"
+    that(runs <= splits + 0.5, what, expected=f"as for {splits} runs at the most", got=f"as for about {runs:.0f}")
+
+
 def rounded_once(got: Any, exact: Tensor, dtype: torch.dtype) -> None:
     """Fail unless `got` is of this dtype and hardly further off than `exact` rounded to it. Another rounding on the way, of parts or
     of weights, adds more than a twentieth to the norm of the error; what float32 leaves open, far less."""

@@ -12,6 +12,7 @@ from autograder.checking.helpers.cached import small, tiny_config, written
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
     absorbed,
+    cut_into_runs,
     dense,
     draw_heads,
     fields,
@@ -44,12 +45,16 @@ def test_random_tiles_in_any_order(student, rng):
                     close(mine, due, atol=atol, rtol=1e-5, dtype=dtype)
             turned = scores.mT.contiguous().mT  # as keys times queries, turned, would be
             same_state(absorbed(student, turned, values, [n]), want, atol=atol, what=" for scores whose rows are not contiguous")
+            if len(shape) == 3:
+                moved = [x.transpose(0, 1).contiguous().transpose(0, 1) for x in (scores, values)]
+                same_state(absorbed(student, *moved, [n]), want, atol=atol, what=" for scores and values whose first axes were exchanged")
 
 
 @checks("absorb")
 def test_nothing_and_very_much(student, rng):
-    """520 queries, tiles of 200 and 330 keys; some queries see none of them, and masked keys have values of 1e35"""
+    """520 queries, tiles of 200 and 330 keys; some see none of them, some have scores near -30,000, masked keys have values of 1e35"""
     scores = 3 * torch.randn(2, 520, 530, generator=rng, dtype=torch.float64)
+    scores[:, 1::7] -= 30_000.0
     values = torch.randn(2, 530, 70, generator=rng, dtype=torch.float64)
     scores[:, ::7] = scores[..., ::5] = -math.inf
     values[:, ::5] = 1e35
@@ -77,7 +82,7 @@ def test_finish_of_any_state(student, rng):
     """states of two axes, very large and very small scores, a sum of values of 0; dtype and state stay"""
     low = -math.inf
     for dtype, off in ((torch.float64, 1e-9), (torch.float32, 1e-5)):
-        m = torch.tensor([[2000.0, -2000.0, low], [0.5, 1.0, 3.0]], dtype=dtype)
+        m = torch.tensor([[2000.0, -5e12, low], [0.5, 1.0, 3.0]], dtype=dtype)
         total = torch.tensor([[1.0005, 3.0, 0.0], [2.0, 1.0, 4.0]], dtype=dtype)
         acc = torch.randn(2, 3, 4, generator=rng, dtype=torch.float64).to(dtype)
         acc[0, 2] = acc[1, 0] = 0.0
@@ -141,7 +146,7 @@ def test_large_in_every_size(student, rng):
 
 @checks("flash_attention")
 def test_low_precision(student, rng):
-    """16 bits, a long text too: lse in float32, out of q's dtype and rounded to it only once, at the end"""
+    """16 bits, a long text too: lse in float32, out of q's dtype and rounded to it only once, at the end; no copy of all keys"""
     for dtype in (torch.bfloat16, torch.float16):
         for Tq, Tk in ((96, 96), (3, 520)):  # from 256 on bfloat16 does not hold every position
             q, k, v = draw_heads(rng, 1, 4, 2, Tq, Tk, 20, dtype=dtype)  # the root of 20 is no power of 2: to scale is to round
@@ -149,6 +154,11 @@ def test_low_precision(student, rng):
             exact, exact_lse = dense(q, k, v, causal=True)
             close(lse, exact_lse, atol=1e-4, dtype=torch.float32, what="wrong lse")
             rounded_once(out, exact, dtype)
+    q, k, v = draw_heads(rng, 2, 6, 2, 5, 2500, 80, dtype=torch.float16)
+    with student.counting() as work:
+        out, _ = pair(student.flash_attention(q, k, v, causal=True, q_block=4, k_block=100))
+    rounded_once(out, dense(q, k, v, causal=True)[0], torch.float16)
+    between(work.peak_bytes, out.nbytes, k.nbytes, f"bytes of memory at one time (all keys have {k.nbytes:,})")
 
 
 @checks("flash_attention")
@@ -231,7 +241,7 @@ def test_flash_bytes_of_random_sizes(student, rng):
 
 @checks("combine", weight=2)
 def test_any_partition(student, rng):
-    """random parts of random keys, one part too, queries with far and near scores side by side: attention over all of them"""
+    """random parts of random keys, one part too, far and near scores side by side, a part that only some queries have a key in"""
     levels = torch.tensor([[1000.0], [-1000.0], [0.0]], dtype=torch.float64)
     for sizes in ([7], [1, 6], [2, 2, 3], [1] * 7):
         scores = 5 * torch.randn(2, 3, 7, generator=rng, dtype=torch.float64) + levels
@@ -243,14 +253,21 @@ def test_any_partition(student, rng):
         close(out, scores.softmax(dim=-1) @ values, atol=1e-9, rtol=1e-9, dtype=torch.float64)
         close(lse, scores.logsumexp(dim=-1), atol=1e-9, rtol=1e-9, dtype=torch.float64)
     on_one_device(student.combine.on_meta(outs, lses))
+    outs, lses = (torch.randn(size, generator=rng).half() for size in ((4, 2, 3, 5), (4, 2, 3)))
+    lses[1, 0, 2] = lses[3, 1, 0] = -math.inf
+    out, lse = pair(student.combine(outs, lses))
+    close(out, (lses.double().softmax(dim=0).unsqueeze(-1) * outs).sum(dim=0), atol=0.02, dtype=torch.float16, what="wrong out, float16")
+    close(lse, lses.double().logsumexp(dim=0), atol=0.02, dtype=torch.float16, what="wrong lse, float16")
 
 
 @checks("combine")
 def test_many_parts_some_without_keys(student, rng):
-    """33 parts; every third query has no key in any part; values of 1e30 in empty parts"""
+    """33 parts; every third query has no key in any part, others have none in a few; values of 1e30 in empty parts"""
     outs, lses = (torch.randn(size, generator=rng, dtype=torch.float64) for size in ((33, 2, 270, 70), (33, 2, 270)))
     lses[4:7], outs[4:7] = -math.inf, 1e30
     lses[:, :, ::3] = -math.inf
+    for part in (9, 20, 31):
+        lses[part, :, 1::6], outs[part, :, 1::6] = -math.inf, -1e30
     out, lse = pair(student.combine(outs, lses))
     want = (lses.softmax(dim=0).nan_to_num().unsqueeze(-1) * outs).sum(dim=0)
     close(out, want, atol=1e-9, what="wrong out")
@@ -286,6 +303,12 @@ def test_random_splits(student, rng):
     on_one_device(student.decode_splits.on_meta(q, k, v, 3))
 
 
+@checks("decode_splits", weight=2)
+def test_runs_of_one_length(student, rng):
+    """work: 57 keys in 11 parts: bytes are written for about as many outputs, and for no more"""
+    cut_into_runs(student, *draw_heads(rng, 1, 8, 1, 1, 57, 6, wide=40), 11)
+
+
 @checks("prefill_flash", weight=2)
 def test_random_models_in_random_chunks(student, rng):
     """random models, chunks and tiles; a text that is too long: CacheFull"""
@@ -294,6 +317,7 @@ def test_random_models_in_random_chunks(student, rng):
         model, kit = small(student, rng, vocab_size=29, **shape)
         rows, length = integer(rng, 1, 3), integer(rng, 6, 15)
         ids = random_ids(rng, rows, length, 29)
+        ids[0, -1] = 0
         cache = student.KVCache(kit.config, rows, length, dtype=torch.float64)
         start = 0
         for chunk in ids.split(random_sizes(rng, length), dim=1):
@@ -323,6 +347,8 @@ def test_a_long_prompt_and_its_head(student, rng):
     between(work.flops, fewest_flops(kit.config, [100]), 1.02 * most, "FLOPs")
     cache = student.KVCache(kit.config, 1, 20, dtype=torch.float64)
     gradient_mode_stays(student, lambda: student.prefill_flash(model, ids[:, :10], cache))
+    cache = student.KVCache(kit.config, 1, 6, dtype=torch.float64)
+    gradient_mode_stays(student, lambda: raises("CacheFull", lambda: student.prefill_flash(model, ids[:, :7], cache)))
 
 
 @checks("prefill_flash")
