@@ -106,8 +106,8 @@ def test_the_lesson_asks_for_the_test_and_shows_a_weak_one(exercise: str) -> Non
         ("causal_mask", "twenty wrong ones"),
         ("StopStrings", "55 wrong ones"),
         ("KVCache", "61 versions do count"),
-        ("PrefixPool", "There are 32 of these"),
-        ("sse_event", "the 19 wrong versions"),
+        ("PrefixPool", "There are 33 of these"),
+        ("sse_event", "the 20 wrong versions"),
     ],
 )
 def test_the_lesson_says_how_many_wrong_versions_there_are(exercise: str, count: str) -> None:

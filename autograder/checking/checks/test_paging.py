@@ -26,7 +26,6 @@ from autograder.checking.helpers.paged import (
     write_all,
 )
 from autograder.checking.helpers.work_bounds import between, gradient_mode_stays
-from autograder.sandbox.protocol.batch import CallBatch
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Config
 
@@ -844,15 +843,13 @@ def test_still_findable_when_nobody_holds_it(student):
 
 def idle_pool(student, keys, num_blocks):
     """A pool whose blocks with these keys are idle, the first key the longest."""
-    story = CallBatch()
-    pool = story.call("PrefixPool", num_blocks)
-    blocks = [story.method(pool, "take") for _ in keys]
+    pool = student.PrefixPool(num_blocks)
+    blocks = [pool.take() for _ in keys]
     for block, key in zip(blocks, keys, strict=True):
-        story.method(pool, "publish", block, key)
+        pool.publish(block, key)
     for block in blocks:
-        story.method(pool, "release", block)
-    outcomes = student.play(story)
-    return outcomes[pool.step].value, [outcomes[block.step].value for block in blocks]
+        pool.release(block)
+    return pool, blocks
 
 
 @checks("PrefixPool", weight=2)

@@ -39,8 +39,9 @@ def test_filtered_probs(x):
         {"temperature": 2.0, "top_k": 4}, {"temperature": 1.5, "top_k": 5, "top_p": 0.8}, {"temperature": 0.0, "top_k": 2, "top_p": 0.5},
     ):  # fmt: skip
         rows = [[luck.uniform(-2, 2) for _ in range(8)] for _ in range(3)]
-        got = x(torch.tensor(rows, dtype=torch.float64), **options)
-        assert got.dtype == torch.float64
+        given = torch.tensor(rows, dtype=torch.float64)
+        got = x(given, **options)
+        assert got.dtype == torch.float64 and given.tolist() == rows
         assert same(got, [law(row, **options) for row in rows]), options
     many = [[i / 100 for i in range(300)]]
     assert same(x(torch.tensor(many, dtype=torch.float64)), [law(many[0])])
@@ -58,7 +59,7 @@ def test_filtered_probs(x):
 
 
 # %% wrong_sums_to_one
-# WRONG: 1 of 18: rows sum to 1 with a filter
+# WRONG: 1 of 19: rows sum to 1 with a filter
 def test_filtered_probs(x):
     assert torch.allclose(x(torch.tensor([[1.0, 2.0, 3.0]]), top_k=2).sum(dim=-1), torch.ones(1))
 
@@ -78,6 +79,6 @@ def test_filtered_probs(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 18: calls
+# WRONG: 0 of 19: calls
 def test_filtered_probs(x):
     x(torch.zeros(2, 3))
