@@ -504,19 +504,30 @@ def test_a_product_by_hand(student, hand):
     float32s(student.quantized_linear(*linear_case(case), _unchanged=True), case["y"], "wrong product")
 
 
+def in_any_shape(product, exact, inputs, weights):
+    """Compare a product of x with quantized weights with the exact one: for one x, rows, rows of rows in two layouts, and one by one.
+
+    exact: a function of x and the weights; inputs: a function of x's leading dimensions.
+    """
+    for leading in ((), (4,), (2, 3)):
+        x = inputs(*leading)
+        want = exact(x, *weights)
+        atol = 1e-5 * float(want.abs().max()) + 1e-5
+        float32s(product(x, *weights), want, f"wrong product for x of shape {tuple(x.shape)}", atol=atol)
+    float32s(product(moved(x), *weights), want, "wrong product for an x that is not contiguous", atol=atol)
+    one = product(x[:1, :1], *(each[:1] for each in weights))
+    float32s(one, want[:1, :1, :1], "wrong product of one x and a matrix of one row", atol=atol)
+
+
 @checks("quantized_linear", weight=2)
 def test_products_of_groups(student, rng):
     """several groups: the product with the matrix that they stand for, for one x, for rows, and for rows of rows in any layout"""
-    q, scale, minimum = matrix(rng, 12, 96)
-    for leading in ((), (4,), (2, 3)):
-        x = torch.randn(*leading, 96, generator=rng)
-        want = x.double() @ weights_of(q, scale, minimum).T
-        got = student.quantized_linear(x, q, scale, minimum)
-        float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
-    got = student.quantized_linear(moved(x), q, scale, minimum)
-    float32s(got, want, "wrong product for an x that is not contiguous", atol=1e-5 * float(want.abs().max()) + 1e-5)
-    got = student.quantized_linear(x[:1, :1], q[:1], scale[:1], minimum[:1])
-    float32s(got, want[:1, :1, :1], "wrong product of one x and a matrix of one row", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    in_any_shape(
+        student.quantized_linear,
+        lambda x, *weights: x.double() @ weights_of(*weights).T,
+        lambda *leading: torch.randn(*leading, 96, generator=rng),
+        matrix(rng, 12, 96),
+    )
 
 
 @checks("quantized_linear")
@@ -590,16 +601,12 @@ def integer_product(x, q, scale, minimum):
 @checks("int8_linear", weight=2)
 def test_integer_products_of_groups(student, rng):
     """several groups: x rounded in each group by itself, for one x, for rows, and for rows of rows in any memory layout"""
-    q, scale, minimum = matrix(rng, 12, 96)
-    for leading in ((), (4,), (2, 3)):
-        x = symmetric_case(rng, *leading, 3, 32)[0].flatten(-2)
-        want = integer_product(x, q, scale, minimum)
-        got = student.int8_linear(x, q, scale, minimum)
-        float32s(got, want, f"wrong product for x of shape {tuple(x.shape)}", atol=1e-5 * float(want.abs().max()) + 1e-5)
-    got = student.int8_linear(moved(x), q, scale, minimum)
-    float32s(got, want, "wrong product for an x that is not contiguous", atol=1e-5 * float(want.abs().max()) + 1e-5)
-    got = student.int8_linear(x[:1, :1], q[:1], scale[:1], minimum[:1])
-    float32s(got, want[:1, :1, :1], "wrong product of one x and a matrix of one row", atol=1e-5 * float(want.abs().max()) + 1e-5)
+    in_any_shape(
+        student.int8_linear,
+        integer_product,
+        lambda *leading: symmetric_case(rng, *leading, 3, 32)[0].flatten(-2),
+        matrix(rng, 12, 96),
+    )
 
 
 @checks("int8_linear")
