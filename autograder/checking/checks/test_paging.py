@@ -256,31 +256,31 @@ def test_cut_and_freed(student):
 def test_who_writes_over_says_so(student):
     """before a part-full block of its own is written over, grow tells pool.forget; else it does not"""
     pool = student.BlockPool(6)
-    told: list[int] = []
-    pool.forget = told.append
+    calls: list[int] = []
+    pool.forget = calls.append
     a = student.PagedSequence(pool, 4)
     a.grow(8)
-    told.clear()
+    calls.clear()
     a.grow(3)
     full = a.blocks[:2]
-    that(not set(told) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=told)
+    that(not set(calls) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=calls)
     for n in (5, 1):  # beyond the end of the block, and within it
-        told.clear()
+        calls.clear()
         a.truncate(6)
-        that(not told, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=told)
+        that(not calls, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=calls)
         a.grow(n)
         what = f"a block is written over by a.grow({n}) after a truncate, yet pool.forget was not called for it"
-        that(full[1] in told, what, expected=[full[1]], got=told)
-        that(full[0] not in told, "a full block stays as it is, yet pool.forget was called for it", got=told)
-    told.clear()
+        that(full[1] in calls, what, expected=[full[1]], got=calls)
+        that(full[0] not in calls, "a full block stays as it is, yet pool.forget was called for it", got=calls)
+    calls.clear()
     a.fork().grow(1)
-    that(not set(told) & set(full), "a shared block is copied and not written over, yet pool.forget was called for it", got=told)
+    that(not set(calls) & set(full), "a shared block is copied and not written over, yet pool.forget was called for it", got=calls)
     equal(a.blocks, full, what="the blocks of the other sequence have changed")
-    told.clear()
+    calls.clear()
     a.grow(0)
-    that(not told, "grow(0) does nothing, yet pool.forget was called for a block", got=told)
+    that(not calls, "grow(0) does nothing, yet pool.forget was called for a block", got=calls)
     raises("OutOfBlocks", lambda: a.grow(100))
-    that(not told, "grow was refused, yet pool.forget was called for a block", got=told)
+    that(not calls, "grow was refused, yet pool.forget was called for a block", got=calls)
 
 
 @checks("PagedSequence")

@@ -158,25 +158,25 @@ def test_refused_takes_nothing(student):
 def test_forgotten_as_it_is_written_over(student):
     """blocks of 5: of all blocks that a sequence has, only a part-full last one of its own is forgotten, as it grows"""
     pool = student.BlockPool(9)
-    told: list[int] = []
-    pool.forget = told.append
+    calls: list[int] = []
+    pool.forget = calls.append
     a = student.PagedSequence(pool, 5)
     a.grow(15)
     blocks = list(a.blocks)
     for length, n in ((12, 2), (13, 9), (11, 4), (7, 0)):
-        told.clear()
+        calls.clear()
         a.truncate(length)
-        that(not told, f"a.truncate({length}) leaves the contents of the blocks as they are, yet pool.forget was called", got=told)
+        that(not calls, f"a.truncate({length}) leaves the contents of the blocks as they are, yet pool.forget was called", got=calls)
         a.grow(n)
         what = f"wrong blocks forgotten, of those before, by a.grow({n}) at {length} tokens"
-        equal([block for block in blocks if block in told], blocks[2:] if n else [], what=what)
-    told.clear()
+        equal([block for block in blocks if block in calls], blocks[2:] if n else [], what=what)
+    calls.clear()
     raises("OutOfBlocks", lambda: a.grow(90))
     fork = a.fork()
     fork.grow(6)
-    that(not set(told) & set(a.blocks), "a block was forgotten by a grow that was refused, or that copied it for a fork", got=told)
+    that(not set(calls) & set(a.blocks), "a block was forgotten by a grow that was refused, or that copied it for a fork", got=calls)
     a.grow(1)
-    that(blocks[1] in told, "a part-full block is written over, yet pool.forget was not called for it", expected=[blocks[1]], got=told)
+    that(blocks[1] in calls, "a part-full block is written over, yet pool.forget was not called for it", expected=[blocks[1]], got=calls)
 
 
 @checks("PagedSequence")
