@@ -31,6 +31,12 @@ def test_every_visible_check_asks_a_rule(topic):
     assert [check.name for check in load_checks(topic) if not check.hidden and check.name not in named] == []
 
 
+def test_no_hidden_check_has_the_name_of_a_visible_one():
+    """Bundle and wheel are searched for hidden checks by their names."""
+    named = [(check.name, check.hidden) for topic in known_topics() for check in load_checks(topic)]
+    assert {name for name, hidden in named if hidden} & {name for name, hidden in named if not hidden} == set()
+
+
 @each_topic
 def test_every_exception_of_a_docstring_has_a_rule(topic):
     for exercise in dict.fromkeys(check.exercise for check in load_checks(topic)):

@@ -835,7 +835,7 @@ def test_both_promises_up_to_their_limits(student):
 
 
 @checks("served_goodput")
-def test_every_gap_counts(student):
+def test_one_long_gap_breaks_the_promise(student):
     """one long gap among 160 breaks the promise, the first, the last or one in the middle; the list is not changed"""
     traces = [traced(student, 0.0, [0.5 + 0.25 * i + (i > late) for i in range(161)]) for late in (0, 80, 159, 160)]
     share, after = student.served_goodput([None, *traces], 1.0, 0.25, _arguments=True)
