@@ -54,7 +54,7 @@ test: lint model
 # A test that fails beside others is run once more, alone: if it fails there, too, so does the run. Both are shown.
 test-all: lint model
 	$(BIN)/python -m autograder.generate --tables none --check
-	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
+	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) --durations=40 --durations-min=10 || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
 	$(BIN)/autograder certify --changed
 
 # Writes the files in git that are made from others; docs/contributing.md lists them. TABLES=all: the tables of mistakes of all topics.
