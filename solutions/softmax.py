@@ -20,8 +20,8 @@ def softmax(logits: Tensor) -> Tensor:
 def log_softmax(logits: Tensor) -> Tensor:
     """Return the natural logarithms of the probabilities, over the last dimension, without going through the probabilities.
 
-    logits (..., V) -> log_probs (..., V), of the same dtype and computed in no coarser one; finite and exact to its rounding
-    where the logit is finite, however small the probability; an entry of -inf stays -inf. The input is not changed.
+    logits (..., V) -> log_probs (..., V), of the same dtype and computed in no coarser one; finite where the logit is finite,
+    however small the probability, and exact to the rounding of the logits; an entry of -inf stays -inf. The input is not changed.
     """
     ### BEGIN SOLUTION
     shifted = logits - logits.amax(dim=-1, keepdim=True)

@@ -433,3 +433,28 @@ def entropy(probs):
 def entropy(probs):
     out = torch.special.entr(probs).sum(dim=-1)
     return out.unsqueeze(-1) if probs.ndim == 1 and probs.shape[-1] == 1 else out
+
+
+# %% wrong_entropy_number_for_one_row
+# WRONG: one row gives a Python number, which has no exp()
+def entropy(probs):
+    out = torch.special.entr(probs).sum(dim=-1)
+    return out.item() if probs.ndim == 1 else out
+
+
+# %% wrong_entropy_rest_of_chunks_lost
+# WRONG: adds the terms in whole chunks of 1,024, and loses the rest of a longer row
+def entropy(probs):
+    terms = torch.special.entr(probs)
+    whole = max(terms.shape[-1] // 1024, 1) * 1024
+    return terms[..., :whole].sum(dim=-1)
+
+
+# %% wrong_entropy_one_buffer_for_all_calls
+# WRONG: one buffer is kept for each shape and handed out: a second call overwrites the result of the first
+_buffers = {}
+
+
+def entropy(probs):
+    out = torch.special.entr(probs).sum(dim=-1)
+    return _buffers.setdefault((out.shape, out.dtype), torch.empty_like(out)).copy_(out)

@@ -480,3 +480,21 @@ def log_softmax(logits):
     for column in gaps.split(1, dim=-1):
         total = total + column.exp()
     return gaps - total.log()
+
+
+# %% wrong_log_softmax_nearly_normalised
+# WRONG: logits whose exponentials sum to 1 within a thousandth are handed back as they are, and stay off by as much
+def log_softmax(logits):
+    if bool(((logits.exp().sum(-1) - 1).abs() < 1e-3).all()):
+        return logits
+    return torch.log_softmax(logits, -1)
+
+
+# %% wrong_log_softmax_one_buffer_for_all_calls
+# WRONG: one buffer is kept for each shape and handed out: a second call overwrites the log probabilities of the first
+_buffers = {}
+
+
+def log_softmax(logits):
+    out = _buffers.setdefault((logits.shape, logits.dtype), torch.empty_like(logits))
+    return out.copy_(torch.log_softmax(logits, -1))

@@ -741,3 +741,34 @@ def softmax(logits):
     if logits.dtype.itemsize > 2:
         return torch.softmax(logits, -1)
     return torch.softmax(logits.float(), -1).half().to(logits.dtype)
+
+
+# %% wrong_softmax_one_buffer_for_all_calls
+# WRONG: one buffer is kept for each shape and handed out: a second call overwrites the probabilities of the first
+_buffers = {}
+
+
+def softmax(logits):
+    out = _buffers.setdefault((logits.shape, logits.dtype), torch.empty_like(logits))
+    return out.copy_(torch.softmax(logits, -1))
+
+
+# %% wrong_softmax_in_place_at_zero
+# WRONG: where the largest logit is 0 already nothing is subtracted, and the exponential overwrites the caller's logits
+def softmax(logits):
+    top = logits.amax(-1, keepdim=True)
+    weights = (logits - top if bool((top != 0).any()) else logits).exp_()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+# %% wrong_softmax_one_maximum_a_sentence
+# WRONG: with three dimensions and more, the rows of one batch entry share their maximum: a row far below another becomes nan
+def softmax(logits):
+    weights = (logits - logits.amax((-2, -1) if logits.dim() > 2 else -1, keepdim=True)).exp()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+# %% wrong_softmax_view_of_rows
+# WRONG: flattens by view, which raises an error for a transposed tensor
+def softmax(logits):
+    return torch.softmax(logits.view(-1, logits.shape[-1]), -1).view(logits.shape)

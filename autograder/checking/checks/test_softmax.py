@@ -74,6 +74,11 @@ def test_softmax_last_dimension(student, rng):
     for shape in [(2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4)]:
         logits = 2 * torch.randn(shape, generator=rng)
         close(student.softmax(logits), softmax64(logits), atol=1e-5)
+    turned = 2 * torch.randn((3, 5, 2), generator=rng).transpose(0, 2)
+    close(student.softmax(turned), softmax64(turned), atol=1e-5, what="wrong values for a transposed tensor")
+    one, other = 2 * torch.randn((2, 3, 4), generator=rng)
+    first, _ = student.softmax.again([one], [other])
+    close(first, softmax64(one), atol=1e-5, what="wrong values in one call's result after a second call, of the same shape")
 
 
 @checks("softmax")
@@ -92,6 +97,8 @@ def test_softmax_rows_far_apart(student, hand):
     lost = [case["probs"][0], [math.nan, math.nan]]
     told = "The second row is 0 / 0: all of its exponentials are 0. Each row needs a maximum of its own."
     close(student.softmax(torch.tensor(case["logits"])), case["probs"], atol=3e-4, suspects=[(torch.tensor(lost), told)])
+    logits = torch.tensor([case["logits"], [[1.0, 0.0], [900.0, 901.0]]])
+    close(student.softmax(logits), softmax64(logits), atol=3e-4, what="wrong values for two sentences of two rows")
 
 
 @checks("softmax")
@@ -124,7 +131,9 @@ def test_softmax_leaves_input(student, hand):
     for dtype in (torch.float32, torch.float64):
         probs = student.softmax(torch.tensor([case["logits"]], dtype=dtype), _unchanged=True)
         close(probs, [case["probs"]], atol=6e-5)
-        close(student.softmax(torch.tensor([5.0, -INF, 5.0], dtype=dtype), _unchanged=True), [0.5, 0.0, 0.5], atol=1e-6)
+        for row in ([5.0, -INF, 5.0], [0.0, -1.0, -2.0]):  # in the second, nothing is left to subtract
+            logits = torch.tensor(row, dtype=dtype)
+            close(student.softmax(logits, _unchanged=True), softmax64(logits), atol=1e-6)
 
 
 @checks("softmax")
@@ -209,6 +218,13 @@ def test_log_softmax_last_dimension(student, rng):
     for shape in [(5,), (2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4), (3, 1)]:
         logits = 2 * torch.randn(shape, generator=rng)
         close(student.log_softmax(logits), log_softmax64(logits), atol=2e-5)
+    turned = 2 * torch.randn((3, 5, 2), generator=rng).transpose(0, 2)
+    close(student.log_softmax(turned), log_softmax64(turned), atol=2e-5, what="wrong values for a transposed tensor")
+    one, other = 2 * torch.randn((2, 3, 4), generator=rng)
+    first, _ = student.log_softmax.again([one], [other])
+    close(first, log_softmax64(one), atol=2e-5, what="wrong values in one call's result after a second call, of the same shape")
+    nearly = torch.tensor([0.5, 0.25, 0.25]).log() + 4e-4
+    close(student.log_softmax(nearly), nearly - 4e-4, atol=2e-5, what="wrong values for logits that are nearly log probabilities")
 
 
 @checks("log_softmax")
@@ -269,8 +285,9 @@ def test_log_softmax_dtype_and_input(student, hand):
     for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), (torch.float16, 2e-2), (torch.bfloat16, 0.12)]:
         logits = torch.tensor([case["logits"]], dtype=dtype)
         close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol, dtype=dtype)
-        logits = torch.tensor([5.0, -INF, 4.0], dtype=dtype)
-        close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol)
+        for row in ([5.0, -INF, 4.0], [0.0, -1.0, -2.0]):  # in the second, nothing is left to subtract
+            logits = torch.tensor(row, dtype=dtype)
+            close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol)
 
 
 @checks("log_softmax")
@@ -338,7 +355,7 @@ def test_entropy_with_zeros(student, hand):
 @checks("entropy")
 def test_entropy_extremes(student):
     """0 when one token has everything, ln V when all are alike"""
-    for v in (2, 10, 1000, 49_152):
+    for v in (2, 10, 2_500, 49_152):
         certain = torch.zeros(v, dtype=torch.float64)
         certain[v // 2] = 1.0
         close(
@@ -364,6 +381,10 @@ def test_entropy_shape(student, rng):
         probs = softmax64(2 * torch.randn(shape, generator=rng))
         got = student.entropy(probs.float())
         close(got, -(probs * probs.log()).sum(dim=-1), atol=1e-5)
+    one, other = softmax64(2 * torch.randn((2, 3, 5), generator=rng)).float()
+    first, _ = student.entropy.again([one], [other])
+    close(first, -(one * one.log()).sum(dim=-1), atol=1e-5, what="wrong values in one call's result after a second call, of the same shape")
+    equal(isinstance(student.entropy(one[0]), torch.Tensor), True, what="the entropy of one row is not a tensor")
 
 
 @checks("entropy")

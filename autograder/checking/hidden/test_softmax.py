@@ -57,10 +57,11 @@ def far_logits(rng):
 
 
 def plain_and_masked(rng):
-    """Logits of every dtype, masked and not."""
+    """Logits of every dtype: as they are, with 0 as each row's largest, and masked."""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for shape in [(5,), (3, 4), (2, 2, 3)]:
-            yield torch.randn(shape, generator=rng).to(dtype)
+            logits = torch.randn(shape, generator=rng).to(dtype)
+            yield from (logits, logits - logits.amax(dim=-1, keepdim=True))
             yield masked_logits(rng, shape, dtype)
 
 
@@ -104,6 +105,9 @@ def in_both_precisions(doubles):
 def test_softmax_random_ranks(student, rng):
     """random logits of one to five dimensions"""
     for logits, got in student.softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
+        close(got, softmax64(logits), atol=1e-5)
+    both = 3 * torch.randn((2, 2, 5), generator=rng)
+    for logits, got in zip(both, student.softmax.again(*([logits] for logits in both)), strict=True):
         close(got, softmax64(logits), atol=1e-5)
 
 
@@ -254,6 +258,11 @@ def test_log_softmax_random_ranks(student, rng):
     """random logits of one to five dimensions"""
     for logits, got in student.log_softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
         close(got, log_softmax64(logits), atol=2e-5)
+    both = 3 * torch.randn((2, 2, 5), generator=rng)
+    for logits, got in zip(both, student.log_softmax.again(*([logits] for logits in both)), strict=True):
+        close(got, log_softmax64(logits), atol=2e-5)
+    nearly = log_softmax64(torch.randn((3, 4), generator=rng)) + 5e-4
+    close(student.log_softmax(nearly), log_softmax64(nearly), atol=1e-9)
 
 
 @checks("log_softmax")
@@ -371,6 +380,10 @@ def test_entropy_random_ranks(student, rng):
     doubles += [torch.softmax(torch.randn(4, 3, 2, generator=rng, dtype=torch.float64), dim=0).transpose(0, -1)]
     for probs, got in student.entropy.each(in_both_precisions(doubles)):
         close(got, entropy64(probs), atol=1e-5)
+    both = torch.stack([random_probs(rng, (2, 4)), random_probs(rng, (2, 4))])
+    for probs, got in zip(both, student.entropy.again(*([probs] for probs in both)), strict=True):
+        close(got, entropy64(probs), atol=1e-9)
+    equal(isinstance(student.entropy(both[0, 0]), torch.Tensor), True, what="the entropy of one row is not a tensor")
 
 
 @checks("entropy")
