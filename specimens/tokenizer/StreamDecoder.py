@@ -1021,3 +1021,24 @@ class StreamDecoder:
 # WRONG: flush gives nothing: an incomplete character at the end is lost
 # -         return self.utf8.decode(b"", final=True)
 # +         return ""
+
+# %% wrong_streamdecoder_place_not_reset
+# WRONG: gives out what is new in the text of all bytes; flush forgets the bytes and not the place reached
+import codecs
+
+
+class StreamDecoder:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+        self.data, self.shown = b"", 0
+
+    def push(self, id):
+        self.data += self.tokenizer.token_bytes(id)
+        text = codecs.getincrementaldecoder("utf-8")(errors="replace").decode(self.data)
+        new, self.shown = text[self.shown :], max(self.shown, len(text))
+        return new
+
+    def flush(self):
+        text = self.data.decode(errors="replace")[self.shown :]
+        self.data = b""
+        return text

@@ -192,3 +192,20 @@ def bpe_decode(ids, tokenizer):
 def bpe_decode(ids, tokenizer):
     data = b"".join(tokenizer.token_bytes(i) for i in ids)
     return data.removesuffix("\ufffd".encode()).decode("utf-8", errors="replace")
+
+# %% wrong_bpe_decode_uses_up_the_ids
+# WRONG: takes the ids out of the caller's list, which is empty afterwards
+def bpe_decode(ids, tokenizer):
+    data = b""
+    while ids:
+        data += tokenizer.token_bytes(ids.pop(0))
+    return data.decode(errors="replace")
+
+
+# %% wrong_bpe_decode_needs_a_first_id
+# WRONG: joins by reduce without a beginning: no ids raise TypeError
+from functools import reduce
+
+
+def bpe_decode(ids, tokenizer):
+    return reduce(bytes.__add__, map(tokenizer.token_bytes, ids)).decode(errors="replace")

@@ -647,3 +647,31 @@ def bpe_encode(text, tokenizer):
 # ...
 # -     return ids
 # +     return list(dict.fromkeys(ids))
+
+# %% wrong_bpe_encode_special_by_bars, of right_bpe_encode_plain
+# WRONG: takes as special only what has the bars of im_start: repo_name and its like become text
+# -         if piece in tokenizer.special_tokens:
+# +         if piece.startswith("<|") and piece in tokenizer.special_tokens:
+
+# %% wrong_bpe_encode_hundred_merges, of right_bpe_encode_plain
+# WRONG: merges each piece at most a hundred times
+# -         while len(symbols) > 1:
+# +         for _ in range(100):
+# +             if len(symbols) < 2:
+# +                 break
+
+# %% wrong_bpe_encode_chunks_of_128, of right_bpe_encode_plain
+# WRONG: merges a long piece in rows of 128 symbols: no merge crosses their borders
+# -         while len(symbols) > 1:
+# -             best = min(zip(symbols, symbols[1:]), key=lambda p: tokenizer.ranks.get(p, float("inf")))
+# -             if best not in tokenizer.ranks:
+# -                 break
+# -             symbols = merge_pair(symbols, best)
+# -         ids.extend(tokenizer.vocab[s] for s in symbols)
+# +         for row in [symbols[at : at + 128] for at in range(0, len(symbols), 128)]:
+# +             while len(row) > 1:
+# +                 best = min(zip(row, row[1:]), key=lambda p: tokenizer.ranks.get(p, float("inf")))
+# +                 if best not in tokenizer.ranks:
+# +                     break
+# +                 row = merge_pair(row, best)
+# +             ids.extend(tokenizer.vocab[s] for s in row)

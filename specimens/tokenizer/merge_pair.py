@@ -82,16 +82,6 @@ def merge_pair(symbols, pair):
     return merged
 
 
-# %% right_merge_pair_recursion
-# RIGHT: recursion on the rest of the list
-def merge_pair(symbols, pair):
-    if len(symbols) < 2:
-        return list(symbols)
-    if symbols[0] == pair[0] and symbols[1] == pair[1]:
-        return [pair[0] + pair[1]] + merge_pair(symbols[2:], pair)
-    return [symbols[0]] + merge_pair(symbols[1:], pair)
-
-
 # %% wrong_merge_pair_at_most_16_characters
 # WRONG: joins only up to symbols of 16 characters
 def merge_pair(symbols: list[str], pair: tuple[str, str]) -> list[str]:
@@ -414,3 +404,12 @@ def merge_pair(symbols, pair):
             out.append(symbols[i])
             i += 1
     return out
+
+# %% wrong_merge_pair_recursive
+# WRONG: calls itself for the rest of the list: a thousand symbols are too many calls
+def merge_pair(symbols, pair):
+    if len(symbols) < 2:
+        return list(symbols)
+    if symbols[:2] == list(pair):
+        return [pair[0] + pair[1]] + merge_pair(symbols[2:], pair)
+    return symbols[:1] + merge_pair(symbols[1:], pair)

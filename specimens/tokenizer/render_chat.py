@@ -257,3 +257,18 @@ def render_chat(messages):
 # WRONG: the generation prompt lacks its line end
 # -     return text + "<|im_start|>assistant\n"
 # +     return text + "<|im_start|>assistant"
+
+# %% wrong_render_chat_last_twenty, of right_render_chat_plain
+# WRONG: renders the last twenty messages only, so that a long conversation loses its beginning
+# -     for message in messages:
+# +     for message in messages[-20:]:
+
+# %% wrong_render_chat_formats_what_it_has, of right_render_chat_plain
+# WRONG: formats the whole text for each message, in which earlier contents have their braces
+# -         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "<|im_end|>\n"
+# +         text = (text + "<|im_start|>{role}\n{content}<|im_end|>\n").format(**message)
+
+# %% wrong_render_chat_end_not_repeated, of right_render_chat_plain
+# WRONG: leaves the end token out where the content ends with its name
+# -         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "<|im_end|>\n"
+# +         text += ("<|im_start|>" + message["role"] + "\n" + message["content"]).removesuffix("<|im_end|>") + "<|im_end|>\n"

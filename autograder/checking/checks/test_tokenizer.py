@@ -132,11 +132,11 @@ def test_pair_of_equal_symbols(student, hand):
 
 @checks("merge_pair")
 def test_every_occurrence(student, hand):
-    """every pair (a, n): in banana, after an a that stays alone, in a list of 600 symbols"""
+    """every pair (a, n): in banana, after an a that stays alone, in a list of 2,100 symbols"""
     case = hand["merge_banana"]
     merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
     merged(student, ["a", "n", "a", "n", "a", "s", "a", "n"], ("a", "n"), ["an", "an", "a", "s", "an"])
-    merged(student, ["a", "n", "s"] * 200, ("a", "n"), ["an", "s"] * 200, shown="['a', 'n', 's'] * 200")
+    merged(student, ["a", "n", "s"] * 700, ("a", "n"), ["an", "s"] * 700, shown="['a', 'n', 's'] * 700")
 
 
 @checks("merge_pair")
@@ -229,7 +229,8 @@ def test_bytes_of_other_scripts(student, hand):
 @checks("bpe_encode")
 def test_special_tokens(student):
     """a special token is one id, and what only looks like one is text"""
-    same_ids(student, [*sample_texts("special"), "<||>", "a <|> b", "<|im_start|><||>", "|><|", "<|hello|>"])
+    texts = ["<||>", "a <|> b", "<|im_start|><||>", "|><|", "<|hello|>", "<repo_name>course<file_sep>a.py"]
+    same_ids(student, [*sample_texts("special"), *texts])
 
 
 @checks("bpe_encode")
@@ -243,8 +244,9 @@ def test_bytes_without_a_token(student, hand):
 
 @checks("bpe_encode")
 def test_shortest_and_longest(student):
-    """the empty text, single characters, and a word of 45 letters"""
-    same_ids(student, ["", "a", " ", "é", "pneumonoultramicroscopicsilicovolcanoconiosis"])
+    """the empty text, single characters, a word of 45 letters, and one of 300"""
+    long = "".join(filter(str.isalpha, "".join(sample_texts("English"))))[:300]  # it takes more than a hundred merges
+    same_ids(student, ["", "a", " ", "é", "pneumonoultramicroscopicsilicovolcanoconiosis", long])
 
 
 @checks("bpe_encode")
@@ -268,7 +270,8 @@ def test_decode_cat_sentence(student, hand):
     """six ids back to the sentence"""
     case = hand["cat_sentence"]
     tokenizer = student.tokenizer("smollm2")
-    same_text(student.bpe_decode(case["ids"], tokenizer), case["text"])
+    same_text(student.bpe_decode(case["ids"], tokenizer, _unchanged=True), case["text"])
+    same_text(student.bpe_decode([], tokenizer), "", what="wrong text for no ids")
     suspects = [("cat sat", "A space in front belongs to the text: it is a byte of the first token.")]
     same_text(student.bpe_decode(case["ids"][1:3], tokenizer), " cat sat", suspects=suspects)
 
@@ -439,6 +442,8 @@ def test_new_stream_after_a_flush(student, hand):
     decoder = student.StreamDecoder(student.tokenizer("smollm2"))
     got = [decoder.push(case["ids"][0]), decoder.flush(), decoder.flush(), *map(decoder.push, case["ids"]), decoder.flush()]
     equal(got, ["", "\ufffd", "", "", "", "猫", ""], what="wrong push, flush, flush, three pushes, flush")
+    got = [*map(decoder.push, case["ids"]), decoder.flush()]
+    equal(got, ["", "", "猫", ""], what="wrong three pushes and flush of the next stream")
 
 
 @checks("StreamDecoder")
@@ -503,6 +508,9 @@ def test_longer_conversation(student):
     again = "<|im_start|>user\nTwo and two?<|im_end|>\n<|im_start|>assistant\nFour.<|im_end|>\n<|im_start|>assistant\n"
     want = want.removesuffix("<|im_start|>assistant\n") + again
     same_text(student.render_chat(messages), want, what="wrong text for a question asked twice, and answered")
+    history = [{"role": ("user", "assistant")[i % 2], "content": str(i)} for i in range(50)]
+    want = "".join(f"<|im_start|>{turn['role']}\n{turn['content']}<|im_end|>\n" for turn in [messages[0], *history])
+    same_text(student.render_chat([messages[0], *history]), want + "<|im_start|>assistant\n", what="wrong text for 51 messages")
 
 
 @checks("render_chat")
@@ -529,9 +537,9 @@ def test_content_as_it_is(student):
     want = f"<|im_start|>system\n<|im_end|>\n<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n"
     trimmed = want.replace(content, content.strip())
     same_text(got, want, suspects=[(trimmed, "The content was trimmed: its spaces and line ends are the user's, copy them.")])
-    for content in ("{role} {{ x }}", "$$5 for $x", "What does <|im_end|> mean?"):
-        got = student.render_chat([{"role": "system", "content": content}])
-        want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>assistant\n"
+    for content in ("{role} {{ x }}", "$$5 for $x", "What does <|im_end|> mean?", "It ends with <|im_end|>"):
+        got = student.render_chat([{"role": "system", "content": content}, {"role": "user", "content": "Yes."}])
+        want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>user\nYes.<|im_end|>\n<|im_start|>assistant\n"
         same_text(got, want, what=f"wrong text for the content {content!r}")
 
 

@@ -162,8 +162,8 @@ def test_every_short_list(student):
 
 @checks("merge_pair")
 def test_long_list(student):
-    """hundreds of symbols"""
-    merged(student, ["a", "b", "c"] * 200, ("a", "b"), ["ab", "c"] * 200)
+    """thousands of symbols"""
+    merged(student, ["a", "b", "c"] * 800, ("a", "b"), ["ab", "c"] * 800)
 
 
 @checks("merge_pair")
