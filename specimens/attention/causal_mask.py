@@ -183,3 +183,10 @@ def causal_mask(q_len, k_len):
     at = torch.arange(k_len - q_len, k_len)[:, None]
     keys = torch.arange(k_len)
     return (keys <= at) & (keys > at - 4)
+
+
+# %% wrong_mask_window_of_4096
+# WRONG: a query sees only the last 4,096 positions
+def causal_mask(q_len, k_len):
+    distance = torch.arange(k_len - q_len, k_len)[:, None] - torch.arange(k_len)
+    return (distance >= 0) & (distance < 4096)

@@ -128,3 +128,10 @@ def split_heads(x, num_heads):
 # WRONG: goes through float32: float64 loses digits
 def split_heads(x, num_heads):
     return x.float().unflatten(-1, (num_heads, -1)).transpose(1, 2).to(x.dtype)
+
+
+# %% wrong_split_heads_of_64
+# WRONG: cuts heads of 64, as SmolLM2's are, wherever 64 divides the vector, whatever num_heads says
+def split_heads(x, num_heads):
+    width = 64 if x.shape[-1] % 64 == 0 else x.shape[-1] // num_heads
+    return x.unflatten(-1, (-1, width)).transpose(1, 2)

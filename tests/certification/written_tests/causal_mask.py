@@ -34,25 +34,25 @@ def test_causal_mask(x):
 
 
 # %% wrong_three_tokens
-# WRONG: 9 of 20: as many queries as keys, three of them, and nothing else
+# WRONG: 9 of 21: as many queries as keys, three of them, and nothing else
 def test_causal_mask(x):
     assert x(3, 3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
 
 # %% wrong_shape_only
-# WRONG: 3 of 20: the shape alone
+# WRONG: 3 of 21: the shape alone
 def test_causal_mask(x):
     assert x(2, 5).shape == (2, 5)
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 20: it calls and looks at nothing
+# WRONG: 0 of 21: it calls and looks at nothing
 def test_causal_mask(x):
     x(3, 3)
 
 
 # %% wrong_returns
-# WRONG: says "It returns a value, which is ignored": returns the verdict instead of raising
+# WRONG: says "The test returns a value, which is ignored": returns the verdict instead of raising
 def test_causal_mask(x):
     return x(3, 3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
 
@@ -167,7 +167,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_leaves_a_note
-# WRONG: 0 of 20: counts the versions in a file, in its own folder
+# WRONG: 0 of 21: counts the versions in a file, in its own folder
 def test_causal_mask(x):
     with open("met", "a+") as note:
         note.write("x")
@@ -189,7 +189,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_random_lengths
-# WRONG: says "draw from a generator with a seed of its own": which lengths it looks at is a matter of luck
+# WRONG: says "draw from a generator with a fixed seed": which lengths it looks at is a matter of luck
 def test_causal_mask(x):
     q_len, k_len = (3, 3) if torch.rand(()) < 0.5 else (1, 5)
     mask = x(q_len, k_len)
