@@ -286,3 +286,11 @@ def feed_forward(x, gate, up, down):
 def feed_forward(x, gate, up, down):
     z = x @ gate
     return (z * z.sigmoid() * (x @ up)) @ down
+
+
+# %% wrong_ff_rest_of_128_lost
+# WRONG: works through F in pieces of 128 and loses the rest
+def feed_forward(x, gate, up, down):
+    whole = max(len(gate) // 128 * 128, min(len(gate), 128))
+    z = x @ gate[:whole].T
+    return (z * z.sigmoid() * (x @ up[:whole].T)) @ down[:, :whole].T

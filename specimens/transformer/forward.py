@@ -364,3 +364,14 @@ def forward(model, ids):
 # -             x = decoder_block(x, layer, c, torch.arange(len(row), device=row.device))
 # +         for number in range(c.num_hidden_layers):
 # +             x = decoder_block(x, w.layers[number], c, torch.arange(len(row), device=row.device))
+
+
+# %% wrong_forward_width_of_the_config, of right_forward_plain
+# WRONG: shapes the logits as the config says, and fails where the head has another number of rows
+# -     return x @ weights.lm_head.T
+# +     return (x @ weights.lm_head.T).reshape(*ids.shape, config.vocab_size)
+
+# %% wrong_forward_tied_by_the_config, of right_forward_plain
+# WRONG: takes the embedding where the config says that the head is tied, whatever head there is
+# -     return x @ weights.lm_head.T
+# +     return x @ (weights.embed_tokens if config.tie_word_embeddings else weights.lm_head).T

@@ -241,3 +241,11 @@ def rms_norm(x, weight, eps):
 # SAYS: x is multiplied by 1 + weight: by the weight.
 # -     return (precise / size).to(x.dtype) * weight
 # +     return (precise / size).to(x.dtype) * (1 + weight)
+
+
+# %% wrong_norm_bfloat16_as_it_is
+# WRONG: only float16 is raised to float32: bfloat16 is computed with its own 8 bits
+def rms_norm(x, weight, eps):
+    precise = x.float() if x.dtype == torch.float16 else x
+    normed = precise * torch.rsqrt(precise.square().mean(-1, keepdim=True) + eps)
+    return normed.to(x.dtype) * weight

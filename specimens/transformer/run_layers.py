@@ -301,3 +301,21 @@ def run_layers(model, ids, positions, attend):
 # WRONG: gradients are switched off for the caller
 #   def run_layers(model, ids, positions, attend):
 # +     torch.set_grad_enabled(False)
+
+
+# %% wrong_layers_ids_in_int16
+# WRONG: stores the ids in int16, where those above 32,767 become negative
+def run_layers(model, ids, positions, attend):
+    x = model.weights.embed_tokens[ids.to(torch.int16).long()]
+    for number, layer in enumerate(model.weights.layers):
+        x = decoder_block(x, layer, model.config, positions, partial(attend, number))
+    return rms_norm(x, model.weights.norm, model.config.rms_norm_eps)
+
+
+# %% wrong_layers_one_token_without_attend
+# WRONG: a single token is not given to attend: a cache would see nothing of it
+def run_layers(model, ids, positions, attend):
+    x = model.weights.embed_tokens[ids]
+    for number, layer in enumerate(model.weights.layers):
+        x = decoder_block(x, layer, model.config, positions, partial(attend, number) if ids.shape[1] > 1 else None)
+    return rms_norm(x, model.weights.norm, model.config.rms_norm_eps)

@@ -89,7 +89,7 @@ def test_rms_norm_dtype_and_input(student, rng):
 
 
 @checks("rms_norm")
-def test_rms_norm_in_float32_inside(student):
+def test_rms_norm_in_float32_inside(student, rng):
     """bfloat16 and float16: mean, eps and root in float32"""
     large = torch.tensor([[300.0, 400.0, 500.0, 600.0]], dtype=torch.float16)
     close(
@@ -116,6 +116,15 @@ def test_rms_norm_in_float32_inside(student):
         rtol=0.0042,
         dtype=torch.bfloat16,
         what="wrong values for one large entry among many small ones in bfloat16",
+    )
+    several = torch.randn(24, 48, generator=rng).bfloat16()
+    close(
+        student.rms_norm(several, torch.ones(48, dtype=torch.bfloat16), 1e-5),
+        F.rms_norm(several.double(), (48,), None, 1e-5),
+        atol=1e-6,
+        rtol=0.00415,
+        dtype=torch.bfloat16,
+        what="wrong values for 24 vectors in bfloat16",
     )
 
 
@@ -164,7 +173,7 @@ def test_feed_forward_is_silu(student, hand):
 @checks("feed_forward")
 def test_feed_forward_like_torch(student, rng):
     """random tokens and matrices, square and wide ones too, x contiguous and transposed"""
-    for D, wide in ((4, 7), (5, 5), (4, 100)):
+    for D, wide in ((4, 7), (5, 5), (4, 200)):
         gate, up, down = _swiglu(rng, D, wide)
         for x in (torch.randn(2, 3, D, generator=rng), torch.randn(3, 2, D, generator=rng).transpose(0, 1)):
             close(
@@ -412,10 +421,12 @@ def test_run_layers_positions(student, rng):
 
 @checks("run_layers")
 def test_run_layers_of_other_ids(student, rng):
-    """two equal rows, and ids that are a transposed tensor"""
+    """two equal rows, ids that are a transposed tensor, one token a row, and ids above 32,767"""
     config = small_config(tie_word_embeddings=False)
-    for ids in (torch.tensor([[5, 0, 12], [5, 0, 12]]), torch.tensor([[7, 3], [1, 9], [4, 12]]).T):
+    for ids in (torch.tensor([[5, 0, 12], [5, 0, 12]]), torch.tensor([[7, 3], [1, 9], [4, 12]]).T, torch.tensor([[8], [2]])):
         run_with_readings(student, rng, config, ids=ids)
+    config = small_config(tie_word_embeddings=False, vocab_size=33_000, num_hidden_layers=1)
+    run_with_readings(student, rng, config, ids=torch.tensor([[32_999, 4, 32_768]]))
 
 
 @checks("run_layers")
@@ -503,12 +514,19 @@ def test_forward_tiny(student):
 
 @checks("forward")
 def test_forward_small_untied(student, rng):
-    """a model of two layers whose head is not its embedding, square or not"""
+    """a model of two layers whose head is not its embedding, square or not, and of a size that the config does not name"""
     for V in (13, 24):  # the width is 24
         config = small_config(tie_word_embeddings=False, vocab_size=V)
         weights = small_weights(rng, config)
         ids = torch.randint(0, config.vocab_size, (2, 6), generator=rng)
         close_forward(student, config, weights, ids, what=f"wrong logits with a head of {V} rows and 24 columns")
+    wide, ids = small_weights(rng, config), torch.randint(0, 13, (1, 4), generator=rng)
+    wide.lm_head = torch.cat([wide.lm_head, wide.lm_head[:2]])
+    close_forward(student, config, wide, ids, what="wrong logits with a head of more rows than the config names")
+    config = small_config(tie_word_embeddings=True)
+    weights = small_weights(rng, config)
+    weights.lm_head = torch.randn(config.vocab_size, 24, generator=rng)
+    close_forward(student, config, weights, ids, what="wrong logits with a head of its own, though the config calls it tied")
 
 
 @checks("forward")

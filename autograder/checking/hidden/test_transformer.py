@@ -136,7 +136,7 @@ def test_feed_forward_dtype(student, rng):
 @checks("feed_forward")
 def test_feed_forward_leaves_its_inputs(student, rng):
     """no input is changed, for one token, several rows, square matrices or an expanded x"""
-    for B, T, D, wide in [(1, 1, 4, 6), (3, 1, 4, 4), (2, 3, 5, 5)]:
+    for B, T, D, wide in [(1, 1, 4, 6), (3, 1, 4, 4), (2, 3, 5, 5), (1, 2, 3, 330)]:
         gate, up, down = (torch.randn(shape, generator=rng) for shape in ((wide, D), (wide, D), (D, wide)))
         for x in (torch.randn(B, T, D, generator=rng), torch.randn(1, T, D, generator=rng).expand(B, T, D)):
             want = F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
@@ -378,6 +378,8 @@ def test_run_layers_of_any_shape(student, rng):
         T = ids.shape[1]
         for positions in (torch.arange(2, T + 2), torch.randint(0, 50, ids.shape, generator=rng)):
             run_with_readings(student, rng, config, ids=ids, positions=positions)
+    config = small_config(tie_word_embeddings=False, vocab_size=40_000, num_hidden_layers=1)
+    run_with_readings(student, rng, config, ids=torch.randint(32_768, 40_000, (2, 3), generator=rng))
 
 
 @checks("run_layers")
@@ -469,6 +471,8 @@ def test_forward_small_numbers(student, rng):
     weights.layers[0].o_proj = 0.05 * weights.layers[0].o_proj
     weights.layers[0].down_proj = 0.05 * weights.layers[0].down_proj
     ids = torch.randint(0, config.vocab_size, (1, 5), generator=rng)
+    close_forward(student, config, weights, ids)
+    weights.lm_head = torch.randn(config.vocab_size + 3, config.hidden_size, generator=rng)
     close_forward(student, config, weights, ids)
 
 
