@@ -575,3 +575,16 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
 # WRONG: a top_p below 0 is not refused
 # -     if top_p is not None and (top_p <= 0 or top_p > 1):
 # +     if top_p is not None and (top_p == 0 or top_p > 1):
+
+
+# %% wrong_next_token_top_k_of_raw_logits
+# WRONG: top-k takes the raw logits, so that with top_k the temperature changes nothing
+def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, generator=None):
+    probs = temperature_probs(logits, temperature)
+    if top_k is not None:
+        probs = top_k_probs(logits, top_k)
+    if top_p is not None:
+        probs = top_p_probs(probs.log(), top_p)
+    if temperature == 0:
+        return greedy_sample(logits)
+    return draw(probs, torch.rand(len(probs), 1, generator=generator, device=probs.device))

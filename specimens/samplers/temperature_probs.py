@@ -328,3 +328,15 @@ def temperature_probs(logits, tau):
 # WRONG: every temperature below 1e-5 is taken for greedy
 # -     if tau == 0:
 # +     if tau < 1e-5:
+
+
+# %% right_temperature_log_sum_exp
+# RIGHT: exp of the logit less log-sum-exp, which float32 rounds for large logits
+def temperature_probs(logits, tau):
+    logits = at_least_float32(logits)
+    if not tau >= 0:
+        raise ValueError(tau)
+    if tau == 0:
+        return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
+    logits = logits / tau
+    return torch.exp(logits - logits.logsumexp(-1, keepdim=True))

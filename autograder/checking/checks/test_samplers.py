@@ -444,7 +444,7 @@ def test_top_k_half_precision(student):
 @checks("top_k_probs")
 def test_top_k_each_row(student):
     """each row has its own threshold"""
-    logits = torch.tensor([[9.0, 8.0, 7.0, 6.0], [-4.0, -3.0, -2.0, -1.0], [0.0, 5.0, -5.0, 4.0]])
+    logits = torch.tensor([[9.0, 8.0, 7.0, 6.0], [-4.0, -3.0, -2.0, -1.0], [0.0, 5.0, -5.0, 4.0], [-15000.0, -15001.0, -15003.0, -15004.0]])
     distribution(student.top_k_probs(logits, 2), top_k_by_hand(logits, 2))
     distribution(student.top_k_probs(logits.T.contiguous().T, 2), top_k_by_hand(logits, 2), "wrong values for a transposed tensor")
 
@@ -942,10 +942,11 @@ def test_next_token_top_k_before_top_p(student, hand):
 @checks("sample_next_token")
 def test_next_token_far_settings(student):
     """a low temperature still draws, a top_k above V cuts nothing, and ties with the k-th can come"""
-    # False alarm: at most 1e-10 for each of the four (see the top of this file).
+    # False alarm: at most 1e-10 for each of the five (see the top of this file).
     for logits, want, options in (
         (row(FOUR) / 32, softmax64(row(FOUR)), {"temperature": 1 / 32}),
         (row(FOUR), softmax64(row(FOUR)), {"top_k": 9}),
+        (row(FOUR), top_k_by_hand(row(FOUR) / 0.5, 2), {"temperature": 0.5, "top_k": 2}),
         (row([3.0, 3.0, 0.0]), torch.tensor([[0.5, 0.5, 0.0]], dtype=torch.float64), {"top_k": 1}),
         (row([2.0, 1.0, 1.0, 0.0]), top_k_by_hand(row([2.0, 1.0, 1.0, 0.0]), 2), {"top_k": 2}),
     ):

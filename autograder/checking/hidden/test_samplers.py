@@ -121,7 +121,8 @@ def test_temperature_no_overflow(student):
     """a small tau makes logits large, and nothing overflows"""
     # tau is a power of two: the division is exact, however it is done.
     logits = torch.tensor([[30.0, 29.875, 10.0], [-500.0, -499.75, -600.0]])
-    close(student.temperature_probs(logits, 0.0625), softmax64(logits * 16), atol=1e-5)
+    want = softmax64(logits * 16)
+    close(student.temperature_probs(logits, 0.0625), want, atol=3e-4, rtol=3e-4)  # log-sum-exp of -8,000 in float32 rounds at 2e-4
 
 
 @checks("temperature_probs")
