@@ -95,8 +95,8 @@ def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: f
 class StopStrings:
     """Filter of a stream of text that watches for stop strings, and lets through what can no longer be part of one.
 
-    stops: one or more strings, none of them empty. Text arrives in pieces, cut anywhere; what comes out does not
-    depend on the cuts. The earliest stop wins: the one that is complete first, and of two that are complete at the
+    stops: strings, none of them empty; there may be none at all. Text arrives in pieces, cut anywhere; what comes out does
+    not depend on the cuts. The earliest stop wins: the one that is complete first, and of two that are complete at the
     same character the one that begins first. Of "abcd" and "bc" it is "bc", which is complete one character earlier.
     """
 

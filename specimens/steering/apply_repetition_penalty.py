@@ -415,3 +415,13 @@ def apply_repetition_penalty(logits, generated_ids, penalty):
     seen = torch.zeros_like(logits, dtype=torch.bool)
     seen[rows, generated_ids.view(-1)] = True
     return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
+
+
+# %% wrong_repetition_counts_in_uint8
+# WRONG: counts the ids in uint8 and asks whether the count is above 0: 256 occurrences count as none
+def apply_repetition_penalty(logits, generated_ids, penalty):
+    if penalty <= 0:
+        raise ValueError(penalty)
+    counts = torch.zeros_like(logits, dtype=torch.uint8)
+    counts.scatter_add_(-1, generated_ids, torch.ones_like(generated_ids, dtype=torch.uint8))
+    return torch.where(counts > 0, torch.where(logits > 0, logits / penalty, logits * penalty), logits)

@@ -360,3 +360,23 @@ def min_p_probs(logits, min_p):
     probs = softmax(wide)
     wide.masked_fill_(probs < min_p * probs.amax(dim=-1, keepdim=True), float("-inf"))
     return softmax(wide).to(torch.promote_types(logits.dtype, torch.float32))
+
+
+# %% wrong_min_p_zero_is_a_millionth
+# WRONG: raises min_p to a millionth: at 0, what is less probable than that is cut
+def min_p_probs(logits, min_p):
+    if not 0 <= min_p <= 1:
+        raise ValueError(min_p)
+    probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+    kept = torch.where(probs >= max(min_p, 1e-6) * probs.amax(-1, keepdim=True), probs, 0)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+# %% wrong_min_p_nan_accepted
+# WRONG: a min_p of nan is neither below 0 nor above 1, so nothing is raised
+def min_p_probs(logits, min_p):
+    if min_p < 0 or min_p > 1:
+        raise ValueError(min_p)
+    probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
+    kept = probs.masked_fill(probs < min_p * probs.amax(-1, keepdim=True), 0)
+    return kept / kept.sum(-1, keepdim=True)

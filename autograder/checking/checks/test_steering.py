@@ -146,8 +146,8 @@ def test_min_p_lower_threshold_by_hand(student, hand):
 @checks("min_p_probs")
 def test_min_p_zero_keeps_everything(student):
     """min_p = 0 keeps everything but a token of logit -inf"""
-    logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5], [0.0, -8.0, 1.0, -10.0, -math.inf]])
-    close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1))
+    logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5], [0.0, -8.0, 1.0, -16.0, -math.inf]])
+    close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1), atol=1e-9)
 
 
 @checks("min_p_probs")
@@ -203,8 +203,8 @@ def test_min_p_in_float64(student):
 
 @checks("min_p_probs")
 def test_min_p_refuses_what_means_nothing(student):
-    """a min_p below 0 or above 1 is a ValueError, 0 and 1 are not"""
-    refused(lambda min_p: student.min_p_probs(torch.tensor([FIVE]), min_p), (-0.01, -1.0, 1.01, 10.0), (0.0, 1.0, 0, 1, 1e-6))
+    """a min_p below 0 or above 1, or nan, is a ValueError, 0 and 1 are not"""
+    refused(lambda min_p: student.min_p_probs(torch.tensor([FIVE]), min_p), (-0.01, -1.0, 1.01, 10.0, math.nan), (0.0, 1.0, 0, 1, 1e-6))
 
 
 # --- locally typical ---------------------------------------------------------------------------------------------
@@ -436,9 +436,9 @@ def test_repetition_gives_new_logits(student):
 @checks("apply_repetition_penalty")
 def test_repetition_in_a_long_text(student):
     """a long text: a token that came once, long ago or just now, counts"""
-    ids = torch.tensor([[0] + [1] * 1000 + [2]])
+    ids = torch.tensor([[0] + [1] * 1024 + [2]])
     got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.1, 3.0]]), ids, 1.1)
-    close(got, [[2.0, -2.2, 1.0, 3.0]], what="the ids are 0, 1,000 times 1, and 2: wrong values")
+    close(got, [[2.0, -2.2, 1.0, 3.0]], what="the ids are 0, 1,024 times 1, and 2: wrong values")
 
 
 @checks("apply_repetition_penalty")
@@ -568,7 +568,8 @@ def expected_stream(stops, pieces):
             complete = [len(text) - len(stop) for stop in stops if text.endswith(stop)]
             if end is None and complete:
                 end = min(complete)
-        safe = next(i for i in range(len(text) + 1) if any(stop.startswith(text[i:]) for stop in stops)) if end is None else end
+        held = (i for i in range(len(text)) if any(stop.startswith(text[i:]) for stop in stops))
+        safe = next(held, len(text)) if end is None else end
         answers.append((text[emitted:safe], end is not None))
         emitted = safe
     return answers, "" if end is not None else text[emitted:]
@@ -610,7 +611,9 @@ def stop_cause(got, want, stops):
 def test_stop_inside_one_piece(student):
     """a stop inside one piece: the text before it, and stop"""
     compare(student, ["###"], ["Hello###World"])
+    compare(student, ["###"], ["a###b###c"])
     compare(student, ["###"], ["###"])
+    compare(student, [], ["no stop", " at all"])
 
 
 @checks("StopStrings")
@@ -679,8 +682,8 @@ def test_stop_nothing_after_the_stop(student):
 
 @checks("StopStrings")
 def test_stop_earliest_wins(student):
-    """the earliest stop in the text wins, whatever the order of the list"""
-    for stops in (["DONE", "\n\n"], ["\n\n", "DONE"]):
+    """the earliest stop in the text wins, whatever the order of the list or tuple"""
+    for stops in (["DONE", "\n\n"], ["\n\n", "DONE"], ("\n\n", "DONE")):
         compare(student, stops, ["yes\n\nno DONE"])
         compare(student, stops, ["yes DONE no\n\n"])
 
@@ -876,9 +879,10 @@ def test_beam_refuses_what_means_nothing(student):
     """fewer than one beam is a ValueError, one is not; no new tokens have log_prob 0"""
     model, idx = chain_model(log_rows([[0.5, 0.5], [0.5, 0.5]])), torch.tensor([[1]])
     refused(lambda beams: student.beam_search(model, idx, beams=beams, max_new_tokens=1), (0, -1), (1, 2, 3))
-    tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=0), idx)
-    equal(tokens, [], what="wrong new tokens with max_new_tokens = 0")
-    close(log_prob, 0.0, what="wrong log_prob with max_new_tokens = 0")
+    for penalty in (0.0, 1.5):
+        tokens, log_prob = answer(student.beam_search(model, idx, beams=2, max_new_tokens=0, length_penalty=penalty), idx)
+        equal(tokens, [], what="wrong new tokens with max_new_tokens = 0")
+        close(log_prob, 0.0, what="wrong log_prob with max_new_tokens = 0")
 
 
 @checks("beam_search")

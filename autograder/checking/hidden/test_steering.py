@@ -562,6 +562,7 @@ def test_stop_inside_another_in_every_cut(student):
 def test_stop_stops_of_any_sequence(student):
     """a tuple of stops, one stop, the same twice, one of hundreds of characters, many stops"""
     compare(student, ("##", "END"), ["one #", "two E", "ND"])
+    compare(student, (), ["a#", "", "b"])
     compare(student, ["ab", "ab"], ["xa", "b"])
     long = "-" * 300 + "!"
     compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
