@@ -28,8 +28,9 @@ def generate(
     idx (B, T) int64 -> (B, T+n), n <= max_new_tokens. The model is called once a step, with all rows together
     (those that have ended may be left out), and sees the last block_size tokens at most. A row that has
     emitted eos_token_id is filled with it from there on; the loop ends as soon as every row has ended. The
-    model runs without gradients. Afterwards, also after an exception, gradient mode is as it was. idx is not
-    changed; new tensors are on its device. Tokens are drawn by `sample_next_token`, with `generator`.
+    model runs without gradients. Afterwards, also after an exception, gradient mode is as it was. A torch
+    module's mode, training or evaluation, is not changed. idx is not changed; new tensors are on its device.
+    Tokens are drawn by `sample_next_token`, with `generator`.
     """
     ### BEGIN SOLUTION
     ended = torch.zeros_like(idx[:, :1], dtype=torch.bool)  # (B, 1), where idx is
@@ -62,7 +63,7 @@ def stream(
     """Yield the new tokens of one sequence, each as soon as it is there: what `generate` appends, EOS included.
 
     idx (1, T) int64 -> ints. The model is called once for each token that is asked for, and not before, in
-    the same way as `generate` calls it. Between two tokens gradient mode is the caller's.
+    the same way as `generate` calls it. Between two tokens gradient mode is the caller's. idx is not changed.
     """
     ### BEGIN SOLUTION
     for _ in range(max_new_tokens):

@@ -845,3 +845,68 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # +     B, T = idx.shape
 # +     idx = idx.view(B * T).view(B, T)
 # +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+
+# %% wrong_generate_leaves_evaluation_mode, of right_generate_plain
+# WRONG: puts a torch module into evaluation mode and leaves it there
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     if hasattr(model, "eval"):
+# +         model.eval()
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+
+
+# %% wrong_generate_training_mode_for_all_parts, of right_generate_plain
+# WRONG: goes back to training mode with train(), which also wakes a part that the caller had in evaluation mode
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     training = getattr(model, "training", False)
+# +     if training:
+# +         model.eval()
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# ...
+# -     return idx
+# +     if training:
+# +         model.train()
+# +     return idx
+
+
+# %% wrong_generate_names_the_argument, of right_generate_plain
+# WRONG: hands the ids to the model by a name, which another callable does not have
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(ids=idx[:, -block_size:])[:, -1]
+
+
+# %% wrong_generate_counts_the_ends, of right_generate_plain
+# WRONG: ends when there are as many new EOS as rows, but a filled row has several
+# -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
+# +     ends = 0
+# ...
+# -             if ended.all():
+# +             ends += 0 if eos_token_id is None else int((token == eos_token_id).sum())
+# +             if ends >= len(idx):
+
+
+# %% wrong_generate_eos_at_the_limit, of right_generate_plain
+# WRONG: the last token that is allowed becomes EOS, so that an answer that was cut off looks complete
+# -         for _ in range(max_new_tokens):
+# +         for step in range(max_new_tokens):
+# ...
+# -                 token = token.masked_fill(ended, eos_token_id)
+# +                 token = token.masked_fill(ended if step < max_new_tokens - 1 else torch.ones_like(ended), eos_token_id)
+
+
+# %% wrong_generate_int16, of right_generate_plain
+# WRONG: keeps the new ids in 16 bits, so that those from 32,768 on become negative
+# -             idx = torch.cat((idx, token), dim=1)
+# +             idx = torch.cat((idx, token.short()), dim=1)
+
+
+# %% wrong_generate_rows_move_up, of right_generate_active_rows
+# WRONG: leaves ended rows out, and then writes the tokens of the others into the first rows
+# -             column[active] = new
+# +             column[: len(new)] = new
+
+
+# %% wrong_generate_token_through_a_list, of right_generate_plain
+# WRONG: makes a tensor of the new tokens from a list, without `device=`: with ids on a GPU it is on the CPU
+# -             idx = torch.cat((idx, token), dim=1)
+# +             idx = torch.cat((idx, torch.tensor(token.tolist())), dim=1)

@@ -569,3 +569,26 @@ def stream(model, idx, *, max_new_tokens, eos_token_id=None, **settings):
 # WRONG: gives 512 tokens at the most
 # -     for _ in range(max_new_tokens):
 # +     for _ in range(min(max_new_tokens, 512)):
+
+
+# %% wrong_stream_evaluation_mode, of right_stream_own_loop
+# WRONG: puts a torch module into evaluation mode and leaves it there
+#   def stream(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None):
+# +     if isinstance(model, torch.nn.Module):
+# +         model.eval()
+
+
+# %% wrong_stream_names_the_argument, of right_stream_own_loop
+# WRONG: hands the ids to the model by a name, which another callable does not have
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(ids=idx[:, -block_size:])[:, -1]
+
+
+# %% wrong_stream_rolls_the_prompt, of right_stream_own_loop
+# WRONG: where the prompt fills the window, moves the text on inside the caller's ids
+# -         idx = torch.cat((idx, token), dim=1)
+# +         if idx.shape[1] == block_size:
+# +             idx[:, :-1] = idx[:, 1:].clone()
+# +             idx[:, -1:] = token
+# +         else:
+# +             idx = torch.cat((idx, token), dim=1)

@@ -39,7 +39,7 @@ class Toy:
         self.lengths: list[int] = []  # T of each call
         self.with_gradients = 0  # calls that recorded gradients
 
-    def __call__(self, ids: Tensor) -> Tensor:
+    def __call__(self, ids: Tensor, /) -> Tensor:  # a callable's argument has no name that a caller may rely on
         if ids.dim() != 2 or ids.dtype != torch.int64:
             raise ValueError(f"the model takes int64 ids of shape (B, T), got {ids.dtype} of shape {tuple(ids.shape)}")
         self.lengths.append(ids.shape[1])
@@ -170,6 +170,28 @@ def ran_quietly(model: Toy, what: str) -> None:
     )
 
 
+def in_two_modes(student: Any, *, training: bool) -> Any:
+    """A torch module that is sure of the same token again. Its second part is in the other mode, as a frozen layer may be."""
+    nn = student.torch.nn
+    model = nn.Sequential(nn.Embedding.from_pretrained(SURE * torch.eye(5)), nn.Dropout(0.0))
+    model.train(training)
+    model[1].train(not training)
+    return model
+
+
+def modes_are_left(model: Any, training: bool, when: str) -> None:
+    """Fail unless every part of `in_two_modes` is in the mode that it was given."""
+    got = ["training" if part.training else "evaluation" for part in (model, model[0], model[1])]
+    want = ["training", "training", "evaluation"] if training else ["evaluation", "evaluation", "training"]
+    that(
+        got == want,
+        f"a torch module and its two parts, {when}: a mode has changed",
+        expected=want,
+        got=got,
+        cause="Leave eval() and train() to the caller: both switch the module and all of its parts.",
+    )
+
+
 CROP = "Hand the model the last block_size tokens, idx[:, -block_size:], in every step."
 
 
@@ -227,7 +249,7 @@ def test_crops_to_block_size(student, hand):
 
 @checks("generate", weight=2)
 def test_rows_end_at_different_steps(student, hand):
-    """two rows that never end at the same step"""
+    """rows that end at different steps, and one that never does"""
     case = hand["two_rows"]
     model = Toy(after_last(case["following"]))
     idx = torch.tensor(case["prompts"])
@@ -235,7 +257,10 @@ def test_rows_end_at_different_steps(student, hand):
     unfilled = [unroll(after_last(case["following"]), prompt, 3, ROOMY) for prompt in case["prompts"]]
     suspects = [(torch.tensor(unfilled), "A row that had ended went on talking: from its EOS on it gets EOS, whatever the sampler says.")]
     equal(got, torch.tensor(case["new_tokens"]), suspects=suspects)
-    that(model.calls <= 3, "the model was called although every row had ended", expected=3, got=model.calls)
+    that(model.calls <= 3, "more calls of the model than steps: all rows go through it together", expected=3, got=model.calls)
+    model, idx = Toy(after_last([4, 2, 3, 1, 0, 6, 0])), torch.tensor([[0], [1], [5]])  # 0, 4; 1, 2, 3, 1, ... without end; 5, 6, 0, 4
+    got = generated(student, model, idx, max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=4)
+    equal(got, torch.tensor([[4, 4, 4, 4, 4], [2, 3, 1, 2, 3], [6, 0, 4, 4, 4]]))
 
 
 @checks("generate")
@@ -310,17 +335,19 @@ def test_after_an_exception(student):
 def test_any_callable(student):
     """a plain function is a model too"""
     got = generated(
-        student, lambda ids: after_last([1, 2, 0])(ids), torch.tensor([[0], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0
+        student, lambda text, /: after_last([1, 2, 0])(text), torch.tensor([[0], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0
     )
     equal(got, torch.tensor([[1, 2], [2, 0]]))
 
 
 @checks("generate")
-def test_devices(student):
-    """on the meta device: whatever is made is on idx's device"""
-    for eos in (None, 0):
-        options = {"max_new_tokens": 2, "block_size": ROOMY, "temperature": 0.0, "eos_token_id": eos}
-        on_one_device(student.generate.on_meta(Toy(after_last([1, 2, 0])), torch.tensor([[0], [1]]), **options))
+def test_modes_of_a_module(student):
+    """a torch module and its parts stay in training or in evaluation mode, as the caller has them"""
+    for training in (True, False):
+        model = in_two_modes(student, training=training)
+        got = generated(student, model, torch.tensor([[3], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
+        equal(got, torch.tensor([[3, 3], [1, 1]]))
+        modes_are_left(model, training, "after two tokens")
 
 
 FOUR = [2.0, 1.0, 0.0, -1.0]
@@ -412,11 +439,11 @@ def test_many_rows_and_a_large_vocabulary(student):
     got = generated(student, model, idx, max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=3)
     equal(got, torch.tensor([[1, 2, 3]] * 40))
     equal(model.calls, 3, what="wrong number of calls: expected one a step, with all forty rows")
-    following, end = [1] * 10_000, 9_999
-    following[5], following[8_000] = 8_000, end
-    model, idx = Toy(after_last(following)), torch.tensor([[5], [8_000]])
+    following, end = [1] * 36_000, 35_999
+    following[5], following[34_000] = 34_000, end
+    model, idx = Toy(after_last(following)), torch.tensor([[5], [34_000]])
     got = generated(student, model, idx, max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=end)
-    equal(got, torch.tensor([[8_000, end], [end, end]]), what="wrong tokens of a vocabulary of 10,000, of which the last one is EOS")
+    equal(got, torch.tensor([[34_000, end], [end, end]]), what="wrong tokens of a vocabulary of 36,000, of which the last one is EOS")
 
 
 @checks("generate")
@@ -427,6 +454,28 @@ def test_two_answers(student):
     for idx, got in zip(prompts, student.generate.again(*([model, idx] for idx in prompts), **options), strict=True):
         want = [idx[0].tolist() + unroll(model, idx[0].tolist(), 3, ROOMY)]
         equal(got, torch.tensor(want), what=f"wrong ids after {idx.tolist()}, read after the second call")
+
+
+def on_any_device(student: Any, token: int, vocab: int) -> Any:
+    """A model in the student's process that says `token` after everything but token 0. It has no weights, so it is on no device."""
+    nn = student.torch.nn
+    alone = nn.ConstantPad1d((token, vocab - 1 - token), 0)  # ids (B, T, 1) -> (B, T, vocab): zeros around them
+    return nn.Sequential(nn.Unflatten(-1, (-1, 1)), alone, nn.Sigmoid())
+
+
+def runs_on_a_gpu(student: Any, token: int, vocab: int, idx: Tensor, **options: Any) -> None:
+    """Fail if the loop raises with ids on an emulated GPU, where values can be read and tensors of two devices do not mix."""
+    student.generate.on_gpu(on_any_device(student, token, vocab), idx, then=[], block_size=ROOMY, temperature=0.0, **options)
+
+
+@checks("generate")
+def test_devices(student):
+    """on the meta device and on an emulated GPU: whatever is made is on idx's device"""
+    for eos in (None, 0):
+        options = {"max_new_tokens": 2, "block_size": ROOMY, "temperature": 0.0, "eos_token_id": eos}
+        on_one_device(student.generate.on_meta(Toy(after_last([1, 2, 0])), torch.tensor([[0], [1]]), **options))
+    for eos in (None, 1):
+        runs_on_a_gpu(student, 1, 3, torch.tensor([[2], [1]]), max_new_tokens=3, eos_token_id=eos)
 
 
 # ---- stream --------------------------------------------------------------------------------------------------------
@@ -459,7 +508,7 @@ def test_stream_by_hand(student, hand):
     prompt = [case["words"].index(case["prompt"])]
     got = streamed(student, model, prompt, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
     equal(got, [case["words"].index(w) for w in case["greedy"]])
-    that(model.calls <= 3, "the model was called after the EOS", expected=3, got=model.calls)
+    that(model.calls <= 3, "the model was called more often than tokens came out", expected=3, got=model.calls)
 
 
 @checks("stream", weight=2)
@@ -508,13 +557,14 @@ def test_stream_filters(student):
 @checks("stream")
 def test_two_streams_of_the_same_ids(student):
     """two streams of the same ids, side by side: neither changes the ids or the other's tokens"""
-    prompt, options = [2, 7, 1], {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
-    model, idx = Toy(after_all(10)), torch.tensor([prompt])
-    first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
-    want = unroll(after_all(10), prompt, 4, ROOMY)
-    equal([next(first), next(first)], want[:2])
-    equal(list(second), want, what="wrong tokens of the second stream, after two tokens of the first")
-    equal(list(first), want[2:], what="wrong last tokens of the first stream, after the end of the second")
+    prompt, model = [2, 7, 1], Toy(after_all(10))
+    for block_size in (ROOMY, 3):  # 3: the prompt fills the window
+        options, idx = {"max_new_tokens": 4, "block_size": block_size, "temperature": 0.0}, torch.tensor([prompt])
+        first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
+        want = unroll(after_all(10), prompt, 4, block_size)
+        equal([next(first), next(first)], want[:2], what=f"wrong first tokens with block_size {block_size}")
+        equal(list(second), want, what=f"wrong tokens of the second stream, after two tokens of the first, block_size {block_size}")
+        equal(list(first), want[2:], what=f"wrong last tokens of the first stream, after the end of the second, block_size {block_size}")
 
 
 @checks("stream")
@@ -575,6 +625,18 @@ def test_stream_between_two_tokens(student):
             del tokens
             as_the_caller_has_it(student, gradients, "after the stream was dropped midway")
             equal(model.calls, 2, what="wrong number of calls for two tokens, after the stream was dropped")
+
+
+@checks("stream")
+def test_stream_modes_of_a_module(student):
+    """a torch module and its parts stay in training or in evaluation mode, between two tokens too"""
+    for training in (True, False):
+        model = in_two_modes(student, training=training)
+        tokens = iter(student.stream(model, torch.tensor([[1, 4]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0))
+        equal(next(tokens), 4, what="wrong token number 1")
+        modes_are_left(model, training, "between two tokens")
+        equal(list(tokens), [4], what="wrong last token")
+        modes_are_left(model, training, "after the last token")
 
 
 @checks("stream")

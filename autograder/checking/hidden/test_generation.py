@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import torch
 
-from autograder.authoring import checks, equal, that
+from autograder.authoring import checks, equal, raises, that
 from autograder.checking.checks.test_generation import (
     FOUR,
     ROOMY,
@@ -17,11 +17,15 @@ from autograder.checking.checks.test_generation import (
     filled,
     frequencies,
     generated,
+    in_two_modes,
+    modes_are_left,
     probabilities,
     ran_quietly,
+    runs_on_a_gpu,
     streamed,
     unroll,
 )
+from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state
 
 
@@ -75,12 +79,15 @@ def test_last_row_ends_first(student):
 
 @checks("generate")
 def test_end_at_the_limit(student):
-    """EOS as the very last token, and a limit that cuts one step before it"""
-    for steps, want in ((3, [[2, 3, 0]]), (2, [[2, 3]])):
-        model = Toy(after_last([1, 2, 3, 0]))
-        got = generated(student, model, torch.tensor([[0, 1]]), max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
-        equal(got, torch.tensor(want))
-        equal(model.calls, steps, what="wrong number of calls")
+    """EOS as the very last token, a limit that cuts one step before it, and no token; gradient mode is the caller's after each"""
+    for steps, want in ((3, [[2, 3, 0]]), (2, [[2, 3]]), (0, [[]])):
+        for gradients in (True, False):
+            model, idx = Toy(after_last([1, 2, 3, 0])), torch.tensor([[0, 1]])
+            with caller(student, gradients=gradients):
+                got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
+                as_the_caller_has_it(student, gradients, f"after max_new_tokens {steps}")
+            equal(got, torch.tensor(want, dtype=torch.int64))
+            equal(model.calls, steps, what="wrong number of calls")
 
 
 @checks("generate")
@@ -168,6 +175,36 @@ def test_random_settings(student, rng):
     equal(len(got.unique()), 2, what="wrong number of different tokens in 400 draws over four equal ones, with top_p 0.5")
 
 
+@checks("generate")
+def test_settings_that_are_not_given(student):
+    """left out, the temperature is 1, and top_k and top_p are off: the tokens are those of a call that says so"""
+    # One token of 1,500 holds half, no two are equal: of 2,000 rows at a temperature of 1.01, about 36 draw another token.
+    model, idx = Toy(always([*(-2e-4 * i for i in range(1_499)), 7.2])), torch.zeros(2_000, 1, dtype=torch.int64)
+    options = {"max_new_tokens": 1, "block_size": 3}
+    plain = generated(student, model, idx, generator=student.generator(12), **options)
+    got = generated(student, model, idx, generator=student.generator(12), temperature=1.0, top_k=None, top_p=None, **options)
+    equal(plain, got, what="other tokens without settings than with temperature 1.0, top_k None and top_p None, from one generator state")
+
+
+@checks("generate")
+def test_meta_device_in_three_rows(student):
+    """three rows on the meta device and on an emulated GPU, with and without an EOS: no tensor is made elsewhere"""
+    for eos in (2, None):
+        options = {"max_new_tokens": 3, "block_size": 1, "temperature": 0.0, "eos_token_id": eos}
+        on_one_device(student.generate.on_meta(Toy(after_last([3, 0, 1, 2])), torch.tensor([[0, 1], [1, 1], [3, 0]]), **options))
+        runs_on_a_gpu(student, 2, 5, torch.tensor([[4, 1], [1, 1], [3, 2]]), max_new_tokens=4, eos_token_id=eos)
+
+
+@checks("generate")
+def test_a_module_in_training(student):
+    """a torch module in two modes, of which rows end at different steps: its parts keep their modes"""
+    for training in (False, True):
+        model = in_two_modes(student, training=training)
+        got = generated(student, model, torch.tensor([[0, 4], [0, 2]]), max_new_tokens=3, block_size=1, temperature=0.0, eos_token_id=2)
+        equal(got, torch.tensor([[4, 4, 4], [2, 2, 2]]))
+        modes_are_left(model, training, "after three tokens")
+
+
 A_HAIR = [8.0, 7.9, 8.001, 8.0]
 """In 16 bits all but the second are the same number."""
 
@@ -207,6 +244,9 @@ def test_random_generators(student, rng):
     equal(again, first, what="two generators in the same state gave different tokens")
     second = generated(student, model, idx, generator=student.generator(other), **options)
     that(not torch.equal(first, second), "another seed gave the same tokens")
+    generator = student.generator(one)
+    twice = [generated(student, model, idx, generator=generator, **options) for _ in range(2)]
+    that(not torch.equal(*twice), "two calls, one after the other with one generator, gave the same tokens")
     loose = [generated(student, model, idx, **options) for _ in range(2)]
     that(
         not torch.equal(*loose),
@@ -241,13 +281,15 @@ def test_drawn_ends(student, rng):
 
 @checks("generate")
 def test_after_an_error_of_the_loop_itself(student):
-    """what raises need not be the model: settings that the sampler refuses, logits that are none"""
+    """what raises need not be the model: settings that the sampler refuses, logits that are none; the model's error comes out"""
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({"top_p": -1.0}, always(FOUR)), ({}, lambda ids: None)):
         for gradients in (True, False):
             with caller(student, gradients=gradients):
                 with suppress(Exception):  # of which kind is not said
                     student.generate(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
                 as_the_caller_has_it(student, gradients, "after an exception")
+    model = Toy(after_last([1, 2, 3, 0]), breaks_at=3)
+    raises(RuntimeError, lambda: student.generate(model, torch.tensor([[1]]), max_new_tokens=5, block_size=ROOMY, temperature=0.0))
     greedy = generated(student, Toy(always(FOUR)), torch.tensor([[3]]), max_new_tokens=1, block_size=ROOMY, top_k=1)
     equal(greedy, torch.tensor([[0]]))
 
@@ -320,6 +362,16 @@ def test_stream_settings(student, rng):
 
 
 @checks("stream")
+def test_stream_of_settings_that_are_not_given(student):
+    """left out, the temperature is 1, and top_k and top_p are off: the tokens are those of a call that says so"""
+    # One token of 20,000 holds half, no two are equal: a temperature of 1.01 draws another token in 1 of 40 steps.
+    model, options = always([9.9, *(-1e-5 * i for i in range(19_999))]), {"max_new_tokens": 150, "block_size": 2}
+    plain = streamed(student, model, [3], generator=student.generator(8), **options)
+    got = streamed(student, model, [3], generator=student.generator(8), temperature=1.0, top_k=None, top_p=None, **options)
+    equal(plain, got, what="other tokens without settings than with temperature 1.0, top_k None and top_p None, from one generator state")
+
+
+@checks("stream")
 def test_stream_follows_its_generator(student, rng):
     """other seeds, other tokens; the same seed, the tokens of generate, up to a drawn EOS"""
     seed, other = torch.randint(2**31, (2,), generator=rng).tolist()
@@ -338,6 +390,10 @@ def test_stream_follows_its_generator(student, rng):
         one[: one.index(eos) + 1],
         what="an eos_token_id changed which tokens were drawn",
     )
+    generator = student.generator(other)
+    again, more = (streamed(student, Toy(uniform), [1, 2], generator=generator, **options) for _ in range(2))
+    equal(again, two, what="two generators in the same state gave different tokens")
+    that(more != two, "the next stream from the same generator gave the tokens of the first")
 
 
 @checks("stream")
@@ -346,33 +402,35 @@ def test_two_streams_at_once(student):
     options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
     models = [Toy(after_all(10)), Toy(after_all(10))]
     streams = [iter(student.stream(m, torch.tensor([p]), **options)) for m, p in zip(models, ([1, 2], [3]), strict=True)]
-    pairs = [(next(streams[0]), next(streams[1])) for _ in range(5)]
+    equal([m.calls for m in models], [0, 0], what="wrong number of calls before the first token is asked for")
+    pairs = []
+    for count in range(1, 6):
+        pairs.append((next(streams[0]), next(streams[1])))
+        equal([m.calls for m in models], [count, count], what=f"wrong number of calls after {count} tokens of each stream")
     equal([p[0] for p in pairs], unroll(after_all(10), [1, 2], 5, ROOMY))
     equal([p[1] for p in pairs], unroll(after_all(10), [3], 5, ROOMY))
-    that([m.calls for m in models] == [5, 5], "wrong number of calls", expected=[5, 5], got=[m.calls for m in models])
 
 
 @checks("stream")
 def test_two_streams_of_one_prompt(student):
     """a second stream of the same ids says the same: the first has not written into them"""
-    prompt, options = [3, 1, 4, 1], {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
-    model = Toy(after_all(10))
-    idx = torch.tensor([prompt])
-    first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
-    want = unroll(after_all(10), prompt, 5, ROOMY)
-    equal([next(first) for _ in range(3)], want[:3])
-    equal(list(second), want, what="wrong tokens of the second stream, when the first had given three")
-    equal(list(first), want[3:], what="wrong tokens of the first stream, when the second had ended")
+    for prompt in ([3, 1, 4, 1], [3, 1, 4, 1, 5, 9]):  # the second fills the window
+        options, model, idx = {"max_new_tokens": 5, "block_size": 6, "temperature": 0.0}, Toy(after_all(10)), torch.tensor([prompt])
+        first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
+        want = unroll(after_all(10), prompt, 5, 6)
+        equal([next(first) for _ in range(3)], want[:3])
+        equal(list(second), want, what=f"wrong tokens of the second stream of {prompt}, when the first had given three")
+        equal(list(first), want[3:], what=f"wrong tokens of the first stream of {prompt}, when the second had ended")
 
 
 @checks("stream")
 def test_stream_ends_at_the_limit(student):
-    """EOS as the very last token, and a limit that cuts one step before it"""
-    for steps, want in ((3, [2, 3, 0]), (2, [2, 3]), (1, [2])):
+    """EOS as the very last token, long before the limit, a limit that cuts one step before it, and no token"""
+    for steps, want in ((3, [2, 3, 0]), (8, [2, 3, 0]), (2, [2, 3]), (1, [2]), (0, [])):
         model = Toy(after_last([1, 2, 3, 0]))
         got = streamed(student, model, [0, 1], max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
         equal(got, want)
-        equal(model.calls, steps, what="wrong number of calls")
+        equal(model.calls, len(want), what="wrong number of calls")
 
 
 @checks("stream")
@@ -396,15 +454,34 @@ def test_stream_leaves_no_trace_under_any_setting(student):
             if "generator" in given:
                 given["generator"] = student.generator(given["generator"])
             with caller(student, gradients=gradients):
-                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, **given))
-                for count, want in enumerate((1, 2), start=1):
+                tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=7, **given))
+                for count, want in enumerate((1, 2, 0), start=1):
+                    now = gradients if count < 3 else not gradients  # the caller switches it before the third
+                    student.gradients(now)
                     equal(next(tokens), want, what=f"wrong token number {count} with {sorted(options)}")
-                    as_the_caller_has_it(student, gradients, f"after token {count} ({', '.join(options)} given)")
+                    as_the_caller_has_it(student, now, f"after token {count} ({', '.join(options)} given)")
                 ran_quietly(model, f"{', '.join(options)} given")
                 student.forget(tokens)
                 del tokens
+                as_the_caller_has_it(student, not gradients, f"after the stream was dropped ({', '.join(options)} given)")
+                equal(model.calls, 3, what="wrong number of calls for three tokens of a stream that was then dropped")
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({}, lambda ids: None)):
-        with caller(student, gradients=True):
-            with suppress(Exception):  # of which kind is not said
-                next(iter(student.stream(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
-            as_the_caller_has_it(student, True, "after an exception")
+        for gradients in (True, False):
+            with caller(student, gradients=gradients):
+                with suppress(Exception):  # of which kind is not said
+                    next(iter(student.stream(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
+                as_the_caller_has_it(student, gradients, "after an exception")
+    broken = iter(student.stream(Toy(after_last([1, 2, 0]), breaks_at=1), torch.tensor([[0]]), max_new_tokens=4, block_size=ROOMY))
+    raises(RuntimeError, lambda: next(broken))
+
+
+@checks("stream")
+def test_stream_of_a_module_in_training(student):
+    """a torch module in two modes, streamed: its parts keep their modes"""
+    for training in (False, True):
+        model = in_two_modes(student, training=training)
+        tokens = iter(student.stream(model, torch.tensor([[3]]), max_new_tokens=4, block_size=2, temperature=0.0))
+        equal([next(tokens), next(tokens)], [3, 3])
+        modes_are_left(model, training, "after two tokens of four")
+        equal(list(tokens), [3, 3])
+        modes_are_left(model, training, "after four tokens of four")
