@@ -591,6 +591,20 @@ class KVCache:
 # -         self.counts = [0] * len(self.counts)
 # +         KVCache.counts[:] = [0] * len(self.counts)
 
+# %% wrong_cache_memory_by_shape, of right_cache_plain
+# WRONG: caches of one shape, dtype and device have one memory
+# SAYS: Two caches of the same shape share their memory. Each cache has its own.
+#   class KVCache:
+# +     memory = {}
+# +
+# ...
+# -         self.keys = torch.zeros(shape, dtype=dtype, device=device)
+# -         self.values = torch.zeros(shape, dtype=dtype, device=device)
+# +         key = (shape, dtype, str(device))
+# +         if key not in KVCache.memory:
+# +             KVCache.memory[key] = torch.zeros(2, *shape, dtype=dtype, device=device)
+# +         self.keys, self.values = KVCache.memory[key]
+
 # %% wrong_cache_half_by_default, of right_cache_plain
 # WRONG: float16 unless something else is asked for
 # -     def __init__(self, config, batch, max_len, dtype=torch.float32, device="cpu"):
@@ -651,6 +665,13 @@ class KVCache:
 # WRONG: the values are kept in float32
 # -         self.values = torch.zeros(shape, dtype=dtype, device=device)
 # +         self.values = torch.zeros(shape, device=device)
+
+# %% wrong_cache_bfloat16_through_float16, of right_cache_plain
+# WRONG: what a 16-bit cache stores goes through float16, so large bfloat16 numbers become inf and small ones 0
+# SAYS: A cache in bfloat16 stores its numbers by way of float16, which ends at 65,504 and has no very small numbers.
+#               raise CacheFull(f"{end} tokens do not fit into max_len {self.max_len}")
+# +         if self.keys.dtype.itemsize == 2:
+# +             k, v = k.half(), v.half()
 
 # %% wrong_cache_same_list_of_layers, of right_cache_plain
 # WRONG: a list of one tensor L times: every layer is the same memory

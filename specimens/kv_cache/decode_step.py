@@ -208,6 +208,17 @@ def decode_step(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T  # (B, t, V)
 
 
+# %% wrong_decode_tied_always
+# WRONG: the embedding is taken for the head, tied or not
+
+def decode_step(model, ids, cache):
+    positions = torch.full((1,), cache.length, device=ids.device)
+
+    def attend(layer, q, k, v):
+        return attention(q, *cache.append(layer, k, v))
+
+    return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.embed_tokens.T
+
 # %% wrong_decode_stores_twice
 # WRONG: feeds the token twice
 

@@ -289,6 +289,17 @@ def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
     return rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T  # (B, t, V)
 
 
+# %% wrong_forward_gradients_off_after_cache_full, of right_forward_plain
+# WRONG: the caller's gradient mode is set again after a pass, but not after CacheFull
+#       weights, config = model.weights, model.config
+# +     before = torch.is_grad_enabled()
+# +     torch.set_grad_enabled(False)
+# ...
+# -     return rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+# +     logits = rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+# +     torch.set_grad_enabled(before)
+# +     return logits
+
 # %% wrong_forward_mask_on_the_cpu
 # WRONG: the mask is made on the CPU, wherever the ids are
 def forward_cached(model: WeightsOnly, ids: Tensor, cache: KVCache) -> Tensor:
@@ -643,3 +654,15 @@ def forward_cached(model, ids, cache):
 #   def forward_cached(model, ids, cache):
 # +     if cache.length == cache.max_len:
 # +         cache.reset()
+
+# %% wrong_forward_stored_in_pieces_when_full, of right_forward_plain
+# WRONG: a long chunk passes in pieces of 64, so the first pieces are stored before a later one raises CacheFull
+# SAYS: A chunk that does not fit leaves its first tokens in the cache. After CacheFull the cache is as it was before the call.
+# - def forward_cached(model, ids, cache):
+# + def forward_piece(model, ids, cache):
+# ...
+#       return rms_norm(x, weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+# +
+# +
+# + def forward_cached(model, ids, cache):
+# +     return torch.cat([forward_piece(model, piece, cache) for piece in ids.split(64, dim=1)], dim=1)

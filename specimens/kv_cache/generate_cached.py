@@ -1007,6 +1007,16 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # -             idx = torch.cat((idx, token), dim=1)
 # +             idx = torch.cat((idx, token[:1].expand_as(token)), dim=1)
 
+# %% wrong_generate_rest_of_the_pieces, of right_generate_prompt_in_chunks
+# WRONG: of a window above 128 tokens only whole pieces of 128 are fed; the rest is never read
+# SAYS: Of a long prompt you feed whole pieces only: the tokens after the last whole piece are never read.
+# -                 for chunk in idx[:, -block_size:].split(100, dim=1):
+# -                     logits = prefill(model, chunk, cache)
+# +                 window = idx[:, -block_size:]
+# +                 size = min(128, window.shape[1])
+# +                 for first in range(0, window.shape[1] - size + 1, size):
+# +                     logits = prefill(model, window[:, first : first + size], cache)
+
 # %% wrong_generate_any_row_ends, of right_generate_plain
 # WRONG: stops with the first row that ends
 # -             if ended.all():

@@ -219,6 +219,20 @@ def prefill(model, ids, cache):
 # -     for bite in ids.split(5, dim=1):
 # +     for bite in ids.split(5):
 
+# %% wrong_prefill_tied_always, of right_prefill_head_at_the_end
+# WRONG: the embedding is taken for the head, tied or not
+# -     return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+# +     return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.embed_tokens.T
+
+# %% wrong_prefill_rest_of_the_pieces, of right_prefill_in_bites
+# WRONG: of a prompt above 128 tokens only whole pieces of 128 are fed; the rest is never read
+# SAYS: Of a long prompt you feed whole pieces only: the tokens after the last whole piece are never read.
+# -     for bite in ids.split(5, dim=1):
+# -         logits = forward_cached(model, bite, cache)[:, -1]
+# +     size = min(128, ids.shape[1])
+# +     for first in range(0, ids.shape[1] - size + 1, size):
+# +         logits = forward_cached(model, ids[:, first : first + size], cache)[:, -1]
+
 # %% wrong_prefill_one_memory_for_all
 # WRONG: logits of one shape come in one memory: the next ones are written over the last
 

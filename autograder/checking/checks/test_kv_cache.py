@@ -181,12 +181,15 @@ def test_reset_empties(student, rng):
 
 @checks("KVCache")
 def test_dtype_and_device(student, rng):
-    """dtype and device are those that were asked for"""
+    """dtype and device are those that were asked for, in two caches side by side; each dtype's largest numbers are stored"""
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
-        for device in ("cpu", torch.device("cpu")):
-            twin = Twin(student, rng, small_config(), 1, 4, dtype=dtype, device=device)
-            twin.append(0, 2)
-            twin.append(0, 1)
+        twins = [Twin(student, rng, small_config(), 1, 4, dtype=dtype, device=device) for device in ("cpu", torch.device("cpu"))]
+        for t in (2, 1):
+            for twin in twins:
+                twin.append(0, t)
+        large = torch.full((1, 2, 1, 6), 0.75 * torch.finfo(dtype).max, dtype=dtype)
+        for name, got in zip(("keys", "values"), twins[0].cache.append(0, large, large), strict=True):
+            equal(got[:, :, 3:], large, what=f"numbers near the largest of {dtype}: wrong {name}")
     cause = "Give `device=device` to torch where the memory is allocated."
     try:
         student.KVCache(small_config(), 1, 4, torch.float32, "nowhere")
@@ -280,14 +283,14 @@ def chunks_by_stages(student, ids, sizes):
 @checks("forward_cached", weight=2)
 def test_token_by_token(student):
     """one token at a time: the same logits"""
-    chunks_by_stages(student, tiny_ids(PROMPTS[2])[:, :12], [1] * 12)
+    chunks_by_stages(student, tiny_ids(PROMPTS[2])[:, :8], [1] * 8)  # of more calls not every number is recorded
 
 
 @checks("forward_cached", weight=2)
 def test_any_chunks(student):
-    """three rows in chunks of 3, 1, 4 and 2: the same logits"""
-    ids = torch.randint(3, 1000, (3, 10), generator=torch.Generator().manual_seed(1))
-    for sizes in ([3, 1, 4, 2], [1, 9], [9, 1]):
+    """three rows in chunks of 3, 1, 5 and 2: the same logits"""
+    ids = torch.randint(3, 1000, (3, 11), generator=torch.Generator().manual_seed(1))
+    for sizes in ([3, 1, 5, 2], [1, 10], [10, 1]):
         chunks_by_stages(student, ids, sizes)
 
 
@@ -304,7 +307,7 @@ def test_models_of_other_settings(student):
 
 @checks("forward_cached")
 def test_far_into_a_text(student):
-    """far into a text: odd positions above 256 in bfloat16, and positions above 2,048"""
+    """far into a text: odd positions above 256 in bfloat16, positions above 2,048, a long chunk that does not fit"""
     ids = torch.randint(3, 1000, (1, 320), generator=seeded(12))
     cache = student.KVCache(tiny_config(), 1, 320, dtype=torch.bfloat16)
     got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, [280, 39, 1], cache)
@@ -322,13 +325,17 @@ def test_far_into_a_text(student):
     weights = small_weights(seeded(13), config).to(device="cpu", dtype=torch.float64)
     ids = torch.randint(config.vocab_size, (1, 2_103), generator=seeded(14))
     cache = student.KVCache(config, 1, 2_103, dtype=torch.float64)
-    got = in_chunks(student, student.WeightsOnly(config, weights, None), ids, [1_050, 1_050, 3], cache)
+    model = student.WeightsOnly(config, weights, None)
+    in_chunks(student, model, ids[:, :1_050], [1_050], cache)
+    raises("CacheFull", lambda: student.forward_cached(model, ids[:, :1_060], cache))
+    equal(cache.length, 1_050, what="1,060 tokens after 1,050 do not fit into 2,103: wrong length of the cache after CacheFull")
+    got = in_chunks(student, model, ids[:, 1_050:], [1_050, 3], cache)
     close(got[:, -3:], kit_model(config, weights)(ids)[:, -3:], atol=1e-6, what="wrong logits of the last three of 2,103 tokens")
 
 
 @checks("forward_cached")
 def test_forward_leaves_the_caller_alone(student):
-    """two texts in turn: the first one's logits stay; gradient mode is the caller's, on or off"""
+    """two texts in turn: the first one's logits stay; gradient mode is the caller's, on or off, after CacheFull too"""
     answers_of_two_texts(student, student.forward_cached, stored=3, t=2, every_logit=True)
     model, ids = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[0])
     want = whole()(ids)
@@ -337,7 +344,12 @@ def test_forward_leaves_the_caller_alone(student):
         cache = student.KVCache(tiny_config(), 1, ids.shape[1], dtype=torch.float64)
         close(student.forward_cached(model, ids, cache), want, atol=1e-3)
 
-    gradient_mode_stays(student, forward)
+    def refused():
+        full = student.KVCache(tiny_config(), 1, ids.shape[1] - 1, dtype=torch.float64)
+        raises("CacheFull", lambda: student.forward_cached(model, ids, full))
+
+    for call in (forward, refused):
+        gradient_mode_stays(student, call)
 
 
 @checks("forward_cached")
@@ -430,13 +442,14 @@ def test_prefill_on_another_device(student):
 
 @checks("prefill")
 def test_prefill_of_two_prompts_and_two_models(student):
-    """two prompts in turn, and two models: each has its own logits, and the first ones stay"""
+    """two prompts in turn, a long one through two models, of which one has a head of its own: the logits of each"""
     answers_of_two_texts(student, student.prefill, stored=0, t=5)
-    ids = torch.randint(17, (2, 6), generator=seeded(16))
-    for number in (1, 2):
-        model, kit = small(student, seeded(16 + number), vocab_size=17)
-        got = student.prefill(model, ids, student.KVCache(kit.config, 2, 6, dtype=torch.float64))
-        close(got, kit(ids)[:, -1], atol=1e-3, what=f"the same prompt through two models: wrong logits of model {number}")
+    ids = torch.randint(17, (2, 389), generator=seeded(16))
+    for number, tied in ((1, True), (2, False)):
+        model, kit = small(student, seeded(16 + number), vocab_size=17, tie_word_embeddings=tied)
+        got = student.prefill(model, ids, student.KVCache(kit.config, 2, 389, dtype=torch.float64))
+        head = "the embedding as its head" if tied else "a head of its own"
+        close(got, kit(ids)[:, -1], atol=1e-3, what=f"the same 389 tokens through two models: wrong logits of model {number}, with {head}")
 
 
 @checks("decode_step", weight=2)
@@ -458,12 +471,12 @@ def test_decode_step_by_step(student):
 
 @checks("decode_step")
 def test_decode_step_from_nothing(student):
-    """a first token into an empty cache; one into a full cache is CacheFull"""
-    model = student.model("tiny", dtype=torch.float64)
-    cache = student.KVCache(tiny_config(), 1, 2, dtype=torch.float64)
+    """a first token into an empty cache, of a model with a head of its own; one into a full cache is CacheFull"""
+    model, kit = small(student, seeded(19), vocab_size=90, tie_word_embeddings=False)
+    cache = student.KVCache(kit.config, 1, 2, dtype=torch.float64)
     ids = torch.tensor([[5, 80]])
     for i in range(2):
-        close(student.decode_step(model, ids[:, i : i + 1], cache), whole()(ids)[:, i], atol=1e-3)
+        close(student.decode_step(model, ids[:, i : i + 1], cache), kit(ids)[:, i], atol=1e-3)
     raises("CacheFull", lambda: student.decode_step(model, ids[:, :1], cache))
 
 
@@ -561,7 +574,7 @@ def test_runs_know_nothing_of_each_other(student):
 
 @checks("generate_cached", weight=2)
 def test_the_window_slides(student, hand):
-    """past block_size: still the tokens of the loop without a cache"""
+    """past block_size, of 8 tokens or of hundreds: still the tokens of the loop without a cache"""
     case = hand["window"]
     model = student.model("tiny", dtype=torch.float64)
     for t0, block_size in ((case["t0"], case["block_size"]), (8, 8), (12, 8)):
@@ -569,6 +582,10 @@ def test_the_window_slides(student, hand):
         got = generated(student, model, idx, max_new_tokens=case["g"], block_size=block_size, temperature=0.0)
         want = unrolled(whole(), idx, case["g"], block_size)
         equal(got, want, what=f"other tokens for a prompt of {t0} and block_size {block_size}")
+    model, kit = small(student, seeded(29), num_hidden_layers=1, vocab_size=43)
+    idx = torch.randint(43, (1, 411), generator=seeded(30))
+    got = generated(student, model, idx, max_new_tokens=6, block_size=414, temperature=0.0)
+    equal(got, unrolled(kit, idx, 6, 414), what="other tokens for a prompt of 411 and block_size 414")
 
 
 @checks("generate_cached", weight=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -23,13 +24,15 @@ from autograder.checking.helpers.cached import (
     in_chunks,
     least_flops,
     small,
+    sure_after,
     tiny_config,
     unrolled,
     whole,
 )
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state
-from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays, gradients_stay_on
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import load_model
 
 SHAPES: tuple[dict[str, Any], ...] = (
@@ -114,7 +117,8 @@ def test_filled_to_the_brim(student, rng):
     """all of max_len in one append, one token too many, and a cache for one token"""
     for max_len in (1, 6):
         twin = Twin(student, rng, small_config(num_hidden_layers=1), 2, max_len)
-        raises("CacheFull", too_much(twin, 0, max_len + 1), naming=max_len)
+        for kind in ("ValueError", "CacheFull"):
+            raises(kind, too_much(twin, 0, max_len + 1), naming=max_len)
         equal(twin.cache.length, 0, what="wrong length after a refused append")
         twin.append(0, max_len)
         equal(twin.cache.length, max_len, what="wrong length of a full cache")
@@ -123,11 +127,12 @@ def test_filled_to_the_brim(student, rng):
 
 @checks("KVCache")
 def test_caches_are_apart(student, rng):
-    """two caches of different shapes, filled in turn"""
+    """caches of one shape and of others, in three dtypes, filled in turn, and with numbers of all magnitudes"""
     twins = [
         Twin(student, rng, small_config(), 1, 7),
         Twin(student, rng, small_config(num_key_value_heads=4), 3, 5, dtype=torch.bfloat16),
         Twin(student, rng, small_config(), 1, 7),
+        Twin(student, rng, small_config(), 2, 5, dtype=torch.float16),
     ]
     for _ in range(2):
         for twin in twins:
@@ -137,10 +142,23 @@ def test_caches_are_apart(student, rng):
     lengths = [int(twin.cache.length) for twin in twins]
     equal(
         lengths,
-        [0, 4, 4],
-        what="wrong lengths after one of three caches was reset",
+        [0, 4, 4, 4],
+        what="wrong lengths after one of four caches was reset",
     )
     twins[2].append(0, 3)
+    wide = torch.logspace(-30, 30, 72, dtype=torch.float64).to(torch.bfloat16).reshape(3, 4, 1, 6)
+    for got, want in zip(twins[1].cache.append(0, wide, -wide), (wide, -wide), strict=True):
+        equal(got[:, :, 4:], want, what="numbers from 1e-30 to 1e30 in bfloat16: wrong keys or values")
+
+
+@checks("KVCache")
+def test_keys_and_values_elsewhere(student):
+    """on the meta device: what two layers give in turn is there, in the cache's dtype"""
+    cache = student.KVCache(small_config(), 3, 9, torch.bfloat16, "meta")
+    for t in (4, 1):
+        new = torch.ones(3, 2, t, 6, dtype=torch.bfloat16)
+        for layer in (0, 1):
+            on_one_device(cache.append.on_meta(layer, new, new))
 
 
 @checks("KVCache")
@@ -274,7 +292,7 @@ def test_logits_of_a_chunk_stay(student, rng):
 
 @checks("forward_cached")
 def test_too_much_for_the_cache(student, rng):
-    """a text longer than the cache: CacheFull, and what was there still serves"""
+    """a text longer than the cache: CacheFull, what was there still serves, and gradients are as they were"""
     model, kit = small(student, rng)
     ids = random_ids(rng, 1, 6, 13)
     cache = student.KVCache(kit.config, 1, 6, dtype=torch.float64)
@@ -283,8 +301,22 @@ def test_too_much_for_the_cache(student, rng):
     equal(cache.length, 4, what="wrong length after CacheFull")
     got = in_chunks(student, model, ids[:, 4:], [2], cache)
     close(got, kit(ids)[:, 4:], atol=1e-3, what="wrong logits after CacheFull")
-    raises("CacheFull", lambda: student.forward_cached(model, ids[:, :1], cache))  # now it is full to the last slot
+    # Now it is full to the last slot.
+    gradient_mode_stays(student, lambda: raises("CacheFull", lambda: student.forward_cached(model, ids[:, :1], cache)))
     equal(cache.length, 6, what="wrong length of a full cache after CacheFull")
+    room = integer(rng, 300, 500)
+    cache, ids = student.KVCache(kit.config, 1, room, dtype=torch.float64), random_ids(rng, 1, room, 13)
+    in_chunks(student, model, ids[:, :2], [2], cache)
+    raises("CacheFull", lambda: student.forward_cached(model, ids[:, 1:], cache))
+    equal(cache.length, 2, what=f"{room - 1} tokens after 2 do not fit into {room}: wrong length after CacheFull")
+
+
+@checks("forward_cached")
+def test_pieces_elsewhere(student):
+    """on the meta device: two texts in two pieces, the second of one token"""
+    cache = student.KVCache(tiny_config(), 2, 9, device="meta")
+    for t in (5, 1):
+        on_one_device(student.forward_cached.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
 
 
 @checks("forward_cached")
@@ -384,11 +416,11 @@ def test_logits_of_a_prompt_stay(student, rng):
 
 @checks("prefill")
 def test_prefill_of_another_model(student, rng):
-    """the same prompt through another model of the same shape"""
-    ids = random_ids(rng, 2, 6, 17)
-    for _ in range(3):
+    """the same prompt, a short or a long one, through another model of the same shape"""
+    short, long = (random_ids(rng, 2, length, 17) for length in (6, 2 * integer(rng, 140, 190) + 1))
+    for ids in (short, short, long, long):
         model, kit = small(student, rng, vocab_size=17)
-        cache = student.KVCache(kit.config, 2, 6, dtype=torch.float64)
+        cache = student.KVCache(kit.config, *ids.shape, dtype=torch.float64)
         got = student.prefill(model, ids, cache)
         close(got, kit(ids)[:, -1], atol=1e-3)
 
@@ -470,7 +502,7 @@ def test_random_texts(student, rng):
     windows = ((1, ROOMY), (integer(rng, 2, 6), integer(rng, 6, 9)), (12, integer(rng, 3, 9)), (integer(rng, 2, 9), ROOMY))
     for shape, (length, block_size) in zip(SHAPES, windows, strict=True):
         model, kit = small(student, rng, vocab_size=41, **shape)
-        idx = random_ids(rng, 3, length, 41)
+        idx = random_ids(rng, length, 3, 41).T  # in memory column by column
         free = unrolled(kit, idx, 14, block_size)
         # The model has an end of its own. It counts only where it is handed in.
         config = dataclasses.replace(kit.config, eos_token_id=int(free[0, 3]))
@@ -520,9 +552,10 @@ def test_cached_answers_stay(student, rng):
 
 @checks("generate_cached")
 def test_edges_of_the_window(student, rng):
-    """prompt and window of equal length, a window of 1, a text that just fits"""
+    """prompt and window of equal length, a window of 1, a text that just fits, a long prompt"""
     model, kit = small(student, rng, vocab_size=23, num_hidden_layers=3)
-    for length, block_size, steps in ((6, 6, 5), (7, 6, 5), (5, 1, 4), (4, 9, 6), (4, 9, 5), (1, 2, 4), (4, 9, 7)):
+    long = 2 * integer(rng, 140, 190) + 1
+    for length, block_size, steps in ((6, 6, 5), (7, 6, 5), (5, 1, 4), (4, 9, 6), (4, 9, 5), (1, 2, 4), (4, 9, 7), (long, long + 1, 4)):
         idx = random_ids(rng, 2, length, 23)
         got = generated(student, model, idx, max_new_tokens=steps, block_size=block_size, temperature=0.0)
         what = f"other tokens for a prompt of {length}, block_size {block_size}, {steps} new"
@@ -539,6 +572,7 @@ def test_work_of_random_sizes(student, reference, rng):
         equal(tuple(got.shape), (rows, t0 + g), what="wrong shape")
         what = f"wrong number of positions for {rows} rows, T0 = {t0}, G = {g}"
         equal(work.positions, rows * (t0 + g - 1), what=what)
+        equal(work.grad_flops, 0, what="products that ran with gradients on")
         fewest = fewest_flops(tiny_config(), [t0] + [1] * (g - 1), rows)
         between(work.flops, fewest, 1.5 * rows * least_flops(reference, t0, g), "FLOPs")
 
@@ -623,3 +657,49 @@ def test_drawn_ends(student, rng):
         ends.append(row.index(eos))
         equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
     equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
+
+
+@checks("generate_cached")
+def test_ends_in_a_cycle(student, rng):
+    """tokens in a cycle: token 0 can be EOS, as any other, and an EOS anywhere in the prompt ends no row"""
+    order = torch.randperm(6, generator=rng).tolist()
+    model = sure_after(student, [order[(order.index(token) + 1) % 6] for token in range(6)])
+    for end in (0, integer(rng, 1, 5)):
+        place = order.index(end) + 1
+        cycle = order[place:] + order[:place]  # the tokens after `end`, and `end` as the last
+        prompt = torch.tensor([[end, cycle[0]], [cycle[0], end]])
+        got = generated(student, model, prompt, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
+        equal(got, torch.tensor([[*cycle[1:], end], cycle]), what=f"EOS {end}, which is in each prompt: wrong tokens")
+
+
+@checks("generate_cached")
+def test_draws_without_settings(student, rng):
+    """no settings are temperature 1.0 and None for all others: the same draws from the same state"""
+    # Of 24,000 draws 1 in 1,000 falls to the tokens that even top_p = 0.999 would cut: none with probability 4e-11.
+    model, idx = believing(student, [[-0.09 * v for v in range(70)]] * 70), random_ids(rng, 4_000, 1, 70)
+    seed, drawn = integer(rng, 0, 2**31 - 1), []
+    for options in ({}, {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}):
+        generator = student.generator(seed)
+        drawn.append(generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, generator=generator, **options))
+    equal(drawn[0], drawn[1], what="other tokens without settings than with temperature=1.0 and None for all others")
+
+
+@checks("generate_cached")
+def test_gradients_after_a_run(student):
+    """gradients are as the caller had them, on or off, after a run that slides and after one that is refused"""
+
+    def run(temperature):
+        ids = torch.ones(2, 4, dtype=torch.int64)
+        with contextlib.suppress(StudentRaised):
+            student.generate_cached(student.model("tiny"), ids, max_new_tokens=3, block_size=5, temperature=temperature)
+
+    for temperature in (0.5, -2.0):
+        gradient_mode_stays(student, lambda temperature=temperature: run(temperature))
+
+
+@checks("generate_cached")
+def test_run_elsewhere(student):
+    """on the meta device: cache, ended rows and new tokens of three rows"""
+    model, idx = student.model("tiny", device="meta"), torch.ones(3, 5, dtype=torch.int64)
+    options = {"max_new_tokens": 3, "block_size": 6, "temperature": 0.0, "eos_token_id": 7}
+    on_one_device(student.generate_cached.on_meta(model, idx, **options))

@@ -58,6 +58,12 @@ def test_KVCache(x):
     one, other = x(small(), 2, 4), x(small(), 2, 5)
     for cache in (one, other):
         assert torch.equal(cache.append(0, k, -k)[1], -k)
+    one, other = x(small(), 2, 8), x(small(), 2, 8)
+    one.append(0, k, -k)
+    other.append(0, 2 * k, k)
+    assert torch.equal(one.append(0, k, -k)[0], torch.cat((k, k), dim=2))  # two caches of one shape have nothing in common
+    large = torch.full((2, 2, 1, 3), 1e30, dtype=torch.bfloat16)
+    assert torch.equal(x(small(), 2, 4, torch.bfloat16).append(0, large, large)[0], large)
     with pytest.raises(CacheFull):
         x(small(), 2, 3).append(1, k, k)
     with pytest.raises(Exception):
@@ -65,7 +71,7 @@ def test_KVCache(x):
 
 
 # %% wrong_one_append
-# WRONG: 12 of 61: one append to one layer
+# WRONG: 12 of 63: one append to one layer
 def test_KVCache(x):
     config = Config("small", 11, 20, 8, 2, 4, 2, 3, 1e4, 1e-5, 64, True, 1, 2)
     cache = x(config, 1, 8)
@@ -95,6 +101,6 @@ def test_KVCache(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 61: makes a cache and resets it
+# WRONG: 0 of 63: makes a cache and resets it
 def test_KVCache(x):
     x(Config("small", 11, 20, 8, 2, 4, 2, 3, 1e4, 1e-5, 64, True, 1, 2), 1, 4).reset()
