@@ -1,7 +1,7 @@
 """Fingerprints of every floating tensor that a piece of code made or read, in order.
 
 A fingerprint is [entries, sum, sum of squares, sum of magnitudes], in float64: the same for the same numbers in any order, so heads before
-or after tokens, a table or its transpose give one fingerprint. `checking/helpers/stages.py` searches them for the stages of a known
+or after tokens, a table or its transpose give the same fingerprint. `checking/helpers/stages.py` searches them for the stages of a known
 computation. Like `op_counter.py` this intercepts each operation as torch hands it to its kernel, and sees no names.
 """
 
@@ -32,7 +32,7 @@ def is_print(value: Any) -> bool:
 
 
 class watching(TorchDispatchMode):
-    """Mode that records fingerprints while it is entered. `with watching() as prints:` gives the list that fills."""
+    """Mode that records fingerprints of tensors. `with watching() as prints:` appends them to the list `prints`."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -42,7 +42,7 @@ class watching(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.prints: list[Fingerprint] = []
-        self._seen: set[tuple[int, int, int, int]] = set()
+        self._seen: dict[int, set[tuple[int, ...]]] = {}  # by the address of the memory
 
     def __enter__(self) -> list[Fingerprint]:
         super().__enter__()
@@ -55,15 +55,17 @@ class watching(TorchDispatchMode):
         out = function(*args, **(kwargs or {}))
         places = {tensor.untyped_storage().data_ptr() for tensor in given}
         for tensor in _floating(out):
-            if tensor.untyped_storage().data_ptr() not in places:
-                self._seen.discard(_state(tensor))  # new, maybe where a freed one lay
+            address = tensor.untyped_storage().data_ptr()
+            if address not in places:
+                self._seen.pop(address, None)  # new, maybe in the memory of a freed tensor and its views
             self._note(tensor)
         return out
 
     def _note(self, tensor: Tensor) -> None:
-        state = _state(tensor)
-        if state not in self._seen and len(self.prints) < MAX_PRINTS:
-            self._seen.add(state)
+        address, *state = _state(tensor)
+        seen = self._seen.setdefault(address, set())
+        if tuple(state) not in seen and len(self.prints) < MAX_PRINTS:
+            seen.add(tuple(state))
             self.prints.append(print_of(tensor))
 
 
@@ -74,6 +76,6 @@ def _floating(values: Any) -> list[Tensor]:
 
 
 def _state(tensor: Tensor) -> tuple[int, int, int, int]:
-    """Return a key of a tensor: its entries in another order have the same key, a write in place changes it."""
+    """Return a key of a tensor. Another order of its entries gives the same key; a write in place changes the key."""
     version = 0 if tensor.is_inference() else tensor._version
     return tensor.untyped_storage().data_ptr(), int(tensor.storage_offset()), tensor.numel(), version
