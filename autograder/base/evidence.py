@@ -25,7 +25,7 @@ FACTORS = {
 
 
 def of_type(got: Any) -> str | None:
-    """Explain a result that should be a tensor and is not one."""
+    """Explain a result that is not a tensor but should be one."""
     if got is None:
         return "The function returned None: is a `return` missing?"
     if isinstance(got, tuple) and len(got) == 2 and all(isinstance(part, Tensor) for part in got):
@@ -43,7 +43,7 @@ def of_type(got: Any) -> str | None:
 
 
 def of_shape(got: Tensor, want: Tensor) -> str | None:
-    """Explain two tensors of different shapes: say if the numbers are right."""
+    """Explain two tensors of different shapes, for example that the numbers are right but two dimensions are exchanged."""
     if part := _a_part(got, want):
         return part
     if got.numel() != want.numel() or not 0 < got.numel() <= MAX_VALUES:
@@ -63,7 +63,7 @@ def of_shape(got: Tensor, want: Tensor) -> str | None:
 
 
 def _a_part(got: Tensor, want: Tensor) -> str | None:
-    """Explain one dimension that is too short or too long, if all values that both have are right."""
+    """Explain one dimension that is too short or too long, if the two tensors agree in their common part."""
     differ = [d for d in range(want.dim()) if got.dim() == want.dim() and got.shape[d] != want.shape[d]]
     if len(differ) != 1 or 0 in (got.numel(), want.numel()) or max(got.numel(), want.numel()) > MAX_VALUES:
         return None
@@ -97,7 +97,7 @@ def of_lists(got: list[Any], want: list[Any]) -> str | None:
         return f"It is right as far as it goes; the last {_of(len(want) - len(got))} missing."
     if want and want == got[: len(want)]:
         return f"It is right at first, and goes on for {len(got) - len(want)} more."
-    if len(got) < len(want) and got and got == want[-len(got) :]:
+    if 1 < len(got) < len(want) and got == want[-len(got) :]:  # one that is alone may be the last by chance
         return f"The end is right; the first {_of(len(want) - len(got))} missing."
     try:
         if len(got) > 1 and Counter(map(repr, got)) == Counter(map(repr, want)):
@@ -139,7 +139,7 @@ def _near(g: Tensor, w: Tensor) -> bool:
 
 
 def _turned(g: Tensor, w: Tensor) -> str | None:
-    """Explain two dimensions of one size that were exchanged."""
+    """Explain two exchanged dimensions of equal size."""
     for a, b in itertools.combinations(range(g.dim()), 2):
         if g.shape[a] == g.shape[b] > 1 and _near(g.transpose(a, b), w):
             return f"The numbers are right, with dimensions {a} and {b} exchanged."
@@ -182,7 +182,7 @@ def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
 
 
 def _some_rows(g: Tensor, w: Tensor) -> str | None:
-    """Name the rows (of the first dimension) that are right, and those that are not."""
+    """Name the right rows and the wrong rows of the first dimension."""
     if g.dim() < 2 or not 2 <= g.shape[0] <= 16:
         return None
     right = [row for row in range(g.shape[0]) if _near(g[row], w[row])]
@@ -193,7 +193,7 @@ def _some_rows(g: Tensor, w: Tensor) -> str | None:
 
 
 def all_of(things: Sequence[object]) -> str:
-    """Return the things as `0, 1 and 2`."""
+    """Return the items as text, as in `0, 1 and 2`."""
     *first, last = map(str, things)
     return f"{', '.join(first)} and {last}" if first else last
 
