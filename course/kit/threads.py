@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,10 +11,10 @@ import torch
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Give torch one thread in this process, as workers have.
+    """Give torch one thread in this process, as in workers.
 
-    More threads only wait for each other if submissions are graded in parallel, and in a notebook on a busy machine; torch's threads wait
-    in a loop, which takes as much processor time as work.
+    In parallel grading, and in a notebook on a busy machine, more threads only wait for each other. A waiting thread of torch runs a loop,
+    which takes as much processor time as work.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -21,3 +22,21 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Give torch one thread while a cell measures times. Afterwards print a line if other programs took the processor from the cell.
+
+    The cell computes in this thread alone. The thread's processor time therefore equals the time that passes, unless the thread has to
+    wait.
+    """
+    began, used = time.perf_counter(), time.thread_time()
+    with one_thread():
+        yield
+    passed, used = time.perf_counter() - began, time.thread_time() - used
+    if used < 0.8 * passed:
+        print(
+            f"This cell worked for {used:.1f} of {passed:.1f} seconds and waited for a processor the rest: other programs are busy."
+            " Run it again when they have finished, before you believe its times."
+        )
