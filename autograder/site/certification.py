@@ -42,7 +42,7 @@ KINDS = {
 
 
 def page(results: Path = RESULTS) -> str:
-    """Return the whole page as Markdown. Files beside the results may hold runs of the attacks at further levels of isolation."""
+    """Return the whole page as Markdown. Files beside `results` may contain runs of the attacks at further isolation levels."""
     told = read(results)
     runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
     text = TEMPLATE.read_text(encoding="utf-8")
@@ -72,14 +72,14 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def each_with_its_run(told: dict[str, Any]) -> dict[str, Any]:
-    """Add to each topic's counts, and the attacks', the run they are from: date, commit, machine, seeds."""
+    """Add their run (date, commit, machine, seeds) to each topic's counts and to the attacks' counts."""
     run = {**told["run"], "seeds": told["seeds"]}
     topics = {name: {"run": run, **counts} for name, counts in told["topics"].items()}
     return {**told, "topics": topics, **({"attacks_run": told.get("attacks_run", run)} if "attacks_total" in told else {})}
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Return two certifications as one: everything that the newer one judged is from it, other topics and attacks from the older one."""
+    """Merge two certifications: results of the newer one replace the older one's; other topics and attacks stay."""
     older, newer = each_with_its_run(older), each_with_its_run(newer)
     topics = {**older["topics"], **newer["topics"]}
     order = known_topics()
@@ -96,15 +96,15 @@ def headline(told: dict[str, Any]) -> str:
 
 
 def circumstances(told: dict[str, Any], days: list[Day]) -> str:
-    """Return a sentence on where the figures come from: one machine and version, or each with its days if there are several."""
+    """Return a sentence that names the machine and version behind the figures; several machines are listed with their days."""
     places: dict[str, list[str]] = {}
     for day in days:
         if day.topic in told["topics"]:
             places.setdefault(place(told["topics"][day.topic]["run"]), []).append(f"Day {day.number}")
     where = next(iter(places)) if len(places) == 1 else "; ".join(f"{', '.join(judged)}: {here}" for here, judged in places.items())
     return (
-        "`autograder certify` made these figures, each day's in its last run, at the date and the commit in the table: "
-        f"{where}. Run the command to repeat it on your machine."
+        "`autograder certify` made these figures. Each day's are from its last run, at the date and the commit in the table: "
+        f"{where}. Run the command to repeat the certification on your machine."
     )
 
 
@@ -117,7 +117,7 @@ def place(run: dict[str, Any]) -> str:
 
 
 def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
-    """Return a table of days, and one of exercises for each day; each failure is named under it."""
+    """Return a table of days, then for each day a table of exercises with a list of failures below it."""
     rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
     counted = ["correct solutions passed | incorrect solutions caught |", "|---|---|---|"]
     lines = [f"| day | {counted[0]} mistake named | nearest to a time limit | judged |", f"{counted[1]}---|---|---|"]
@@ -142,7 +142,7 @@ def nearest(counts: dict[str, Any]) -> str:
 
 
 def named(counts: dict[str, Any]) -> str:
-    """Return how many incorrect versions got the name of their own mistake; empty for a run from before this was counted."""
+    """Return how many incorrect versions got the name of their own mistake; "" for old runs, which did not count this."""
     return f"{counts['named']:,} of {counts['wrong_total']:,}" if "named" in counts else ""
 
 
@@ -155,7 +155,7 @@ def caught(counts: dict[str, Any]) -> str:
 
 
 def blind_rounds(rounds: list[dict[str, Any]]) -> list[str]:
-    """Return a table for each round, the newest first: a row for each day, or days, and their sums."""
+    """Return a table for each round, the newest first, with a row for each day or group of days and a row of sums."""
     lines = []
     for each in sorted(rounds, key=lambda one: one["date"], reverse=True):
         counted = set.intersection(*(set(row) for row in each["days"])) - {"days"}
@@ -174,7 +174,7 @@ def blind_row(days: str, counts: dict[str, Any]) -> str:
 
 
 def attacks(runs: list[dict[str, Any]]) -> list[str]:
-    """Return a row for each kind of attack, a column for each level of isolation that was tried."""
+    """Return a table with a row for each kind of attack and a column for each isolation level that was tried."""
     runs = [run for run in runs if run.get("attacks_total")]
     if not runs:
         return ["This run judged no attacks."]
@@ -186,7 +186,7 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
             lines.append(f"| {words} | {counts} |")
     totals = " | ".join(f"**{run['attacks_honest']} of {run['attacks_total']}**" for run in runs)
     dates = "; ".join(f"`{run['attacks_run']['isolation']}`: {mutants.when(run['attacks_run'])}" for run in runs)
-    lines += [f"| **all** | {totals} |", "", f"[Attacks](attacks.md) names each of them. Last tried: {dates}."]
+    lines += [f"| **all** | {totals} |", "", f"[Attacks](attacks.md) describes each attack. Last tried: {dates}."]
     for run in runs:
         level, date = run["attacks_run"]["isolation"], run["attacks_run"]["date"]
         lines += [f"- not contained at `{level}` ({date}): `{a['attack']}`, {'; '.join(a['trouble'])}" for a in run["attacks_not_honest"]]
@@ -194,7 +194,7 @@ def attacks(runs: list[dict[str, Any]]) -> list[str]:
 
 
 def attacks_page(results: Path = RESULTS) -> str:
-    """Return the page on attacks as Markdown: each attack with the points that its honest part earns, and how the last run went."""
+    """Return the page on attacks as Markdown: each attack, the points that its honest part earns, and the result of the last run."""
     figures = read(results)
     run, failed = figures["attacks_run"], {each["attack"]: "; ".join(each["trouble"]) for each in figures["attacks_not_honest"]}
     found = read_attacks(find_day(ATTACKED))
@@ -205,10 +205,10 @@ def attacks_page(results: Path = RESULTS) -> str:
         f"{figures['attacks_honest']} of {figures['attacks_total']} attacks were contained on {mutants.when(run)}, at isolation level "
         f"`{run['isolation']}`.{newer} `autograder certify attacks` runs them again.",
         "",
-        "Each is a submission in `specimens/attacks/`, graded as any other, from the notebook's file to the record.",
-        "It is contained if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
+        "Each attack is a submission in `specimens/attacks/`, graded like any other, from the notebook's file to the record.",
+        "An attack is contained if it ends in time, gets exactly the points of its honest part, changes no file and leaves no process, "
         "and if the next correct submission gets full marks straight afterwards.",
-        "An attack that succeeds would solve the other exercises, so it would show as points above the honest ones.",
+        "An attack that succeeded would solve the other exercises, and so get more than its honest points.",
         "Archives of submissions never reach a worker: `tests/gradebook/lms/test_collect.py` attacks `autograder collect` "
         "with zip bombs, paths that lead out, links, devices and damage.",
     ]

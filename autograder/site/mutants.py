@@ -33,7 +33,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
-    """Return a table of days for each run, followed by its surviving mutants."""
+    """Return for each run a table of days and a list of the surviving mutants."""
     if not runs:
         return ["No mutants were made for this page."]
     lines = []
@@ -55,7 +55,7 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
 
 
 def whose(told: dict[str, Any]) -> str:
-    """Return the programs that the mutants were made of; of correct versions usually a part is judged, drawn by digest."""
+    """Return which programs the mutants were made from. Of correct solutions' mutants usually only a part, drawn by digest, is judged."""
     what = {"reference": "the reference", "right": "correct solutions", "all": "the reference and of correct solutions"}[told["origin"]]
     if told.get("left_out", 0):
         return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"
@@ -71,7 +71,7 @@ def cells(counts: dict[str, Any]) -> str:
 
 
 def inline(text: str) -> str:
-    """Return code in one line, whatever backticks it contains."""
+    """Return inline Markdown code on one line, also for code with backticks."""
     text = " ⏎ ".join(line.strip() for line in text.split("\n"))
     return f"`` {text} ``" if "`" in text else f"`{text or ' '}`"
 
@@ -82,20 +82,20 @@ INTRO = """# Equivalent mutants
 
 A mutant is a correct solution with one automatic change: a reversed comparison, another constant, a missing argument,
 a tensor changed in place.
-[Nearly all](certification.md#mutants) lose points.
-The mutants below do not, and should not: for every caller that the rules allow they are the same program.
-Each is listed with the reason, as in `specimens/<topic>/equivalent.toml`.
-`autograder certify --mutate` reports every entry that is killed or no longer matches a mutant.
+[Nearly all mutants](certification.md#mutants) lose points.
+The mutants below lose none, and should lose none: no caller that the rules allow can tell them from the original.
+Each is listed with the reason, which comes from `specimens/<topic>/equivalent.toml`.
+If a check fails a mutant on this list, or an entry no longer matches any mutant, `autograder certify --mutate` reports the entry.
 """
 
 
-WITHOUT_CODE = "This copy of the site holds no answers, so the changed lines themselves are left out."
+WITHOUT_CODE = "This copy of the site shows no answers, so the changed lines are left out."
 
 
 def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -> str:
-    """Return the page of survivors and equivalences, by day and function; changes of the same lines for the same reason are together.
+    """Return the page of surviving and equivalent mutants by day and function, grouped by changed lines and reason.
 
-    answers: whether the changed lines are shown. They are lines of the solutions.
+    answers: whether to show the changed lines, which are lines of the solutions.
     """
     lines = [INTRO, *([] if answers else [WITHOUT_CODE, ""])]
     for day in days:
@@ -112,6 +112,6 @@ def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -
             place = f"`{where}`" if origin == "reference" else f"`{where}` in `{origin}`"
             becomes = "; or ".join(inline(after) for after in afters)
             changed = f"{inline(before)} becomes {becomes}" if answers else f"{len(afters)} change{'s' if len(afters) > 1 else ''}"
-            lines.append(f"- {place}: {changed}.\n  {reason[0].upper()}{reason[1:].rstrip('.')}.")
+            lines.append(f"- {place}: {changed}.\n  Reason: {reason.rstrip('.')}.")
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"

@@ -357,7 +357,7 @@ def test_a_certification_that_fell_short_says_so(tmp_path):
         "| forge points | 1 of 2 |",
         "- not contained at `landlock` (today): `forge_points`, 10 points, 4 were due",
         "| Day 1, Softmax | 2 of 2 | 2 of 3 |  |  | today |",
-        "with 3 seeds for each solution. Run the command to repeat it",
+        "with 3 seeds for each solution. Run the command to repeat the certification",
     ):
         assert words in page
     path.write_text("{}")
