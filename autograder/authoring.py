@@ -1,11 +1,11 @@
-"""The vocabulary of a check: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
+"""The names that checks import: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
 
-A check is a function that fails by raising `CheckFailed`. Its parts (what is wrong, expected, got, cause) are separate, so that a
-notebook can set them in a table and a terminal can print them in a line.
+A check is a function that fails by raising `CheckFailed`. The parts of this exception (what is wrong, expected, got, cause) are separate,
+so that a notebook can show them in a table and a terminal can print them in a line.
 
-A cause is reported on evidence alone: facts that the values show (`evidence.py`), the values of a mistake that the check names
-(`suspects`), a condition that proves it (`cause` of `that` and `raises`), or values seen by all of the exercise's checks that equal
-those of a known wrong version (`mistakes.py`). Without any of these, only expected and got are shown.
+A cause is reported only with evidence of one of four kinds: facts that the values show (`evidence.py`), the values of a mistake that the
+check names (`suspects`), a condition that proves the cause (`cause` of `that` and `raises`), or values in all of the exercise's checks
+that equal those of a known wrong version (`mistakes.py`). Without evidence, only expected and got are shown.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Suspects = Sequence[tuple[Any, str]]
 class Student(Protocol):
     """The `student` of a check: the student's functions, in this process (`local.py`) or in a worker (`remote_student.py`).
 
-    `student.f(x)` calls a function: its arguments and results cross as data, and a result that is not data remains with the student's
-    code and is a handle here. A handle's attributes and items are read and set, its methods are called, `len`, `in`, `for`, `next`,
-    `bool` and `with` work. `==` of two handles is True if they are one object; values are compared as data. A `with` never swallows an
-    exception of the check's.
+    `student.f(x)` calls a function. Its arguments and results are copied as data. A result that is not data stays with the student's code,
+    and the check gets a handle. A handle's attributes and items can be read and set, and its methods can be called. `len`, `in`, `for`,
+    `next`, `bool` and `with` work on handles. `==` of two handles is True if they are one object; values are compared as data.
+    A `with` never swallows an exception of the check.
     """
 
     def __getattr__(self, name: str) -> Any: ...
 
     def value(self, name: str) -> Any:
-        """Return the value of a student's name that is not a function: data, or a handle of a class or an object."""
+        """Return the value of a name in the student's code that is not a function: data, or a handle of a class or an object."""
         ...
 
     def play(self, story: Any, *, stop: bool = True) -> list[Any]:
@@ -45,7 +45,7 @@ class Student(Protocol):
         ...
 
     def scene(self, name: str, *given: Any) -> Any:
-        """Play a scene of `async_harness.py` around functions or classes of the student's."""
+        """Play a scene of `async_harness.py` with functions or classes of the student."""
         ...
 
     def ranks(self, world: int) -> Any:
@@ -75,7 +75,7 @@ class Student(Protocol):
         ...
 
     def begin_check(self) -> None:
-        """Give the next check its whole time again."""
+        """Reset the time limit for the next check."""
         ...
 
 
@@ -91,8 +91,8 @@ class CheckFailed(AssertionError):
     """A check's verdict that an answer is wrong.
 
     what: one sentence; expected, got: short texts or None; cause: a sentence that the evidence shows, or None.
-    fact: the cause says what the values show and no more. values: all values that were compared, by which a known mistake is recognised;
-    `got` by default, and False where another machine gives other values, such as a time, or the rounding of a product in bfloat16.
+    fact: True if the cause only describes the values. values: all compared values (by default `got`), by which a known mistake is
+    recognised. Pass False for values that differ between machines, such as a time, or the rounding of a product in bfloat16.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ def checks(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Mark a function as a check of `exercise`; its docstring's first line is the title.
 
-    timing: it measures speed, uses `race`, and never runs beside others. gpu: it needs a CUDA device, and is skipped with
-    the reason if there is none.
+    timing: the check measures speed, uses `race`, and never runs beside others.
+    gpu: the check needs a CUDA device. Without one the check is skipped, with the reason.
     """
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         if not (function.__doc__ or "").strip():
-            raise TypeError(f"check {function.__name__} has no docstring: its first line is the title students see")
+            raise TypeError(f"check {function.__name__} has no docstring: add one, whose first line is the title that students see")
         function.check = CheckInfo(exercise, weight, timing, gpu)  # type: ignore[attr-defined]
         return function
 
@@ -134,7 +134,7 @@ def checks(
 def that(
     condition: object, what: str, *, expected: Any = None, got: Any = None, cause: str | None = None, values: Any = None
 ) -> None:
-    """Fail with `what` unless `condition` is true. cause: only what the failed condition itself proves. values: see `CheckFailed`."""
+    """Fail with `what` unless `condition` is true. cause: only a cause that the failed condition proves. values: see `CheckFailed`."""
     if not condition:
         raise CheckFailed(what, expected=expected, got=got, cause=cause, values=values)
 
@@ -217,8 +217,8 @@ def raises(
 ) -> None:
     """Fail unless call() raises `kind` (a class, or the name of a class of the student's own).
 
-    naming: a value that the message must contain, e.g. the argument that was refused. cause: only what a missing or another
-    exception itself proves.
+    naming: a value that the message must contain, e.g. the argument that was refused. cause: only a cause that a missing or different
+    exception proves.
     """
     name = kind if isinstance(kind, str) else kind.__name__
     try:
@@ -241,15 +241,15 @@ def raises(
 
 
 def _never_came_to_it(error: Exception) -> bool:
-    """Return True if the call was ended at a limit, or there is nothing to call: neither says anything about the exception."""
+    """Return True if the call hit a limit or there is nothing to call. Then nothing is known about the expected exception."""
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
 
 
 def stories(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
-    """Play `count` stories, lists of steps, and fail if one fails, with the shortest story that still fails.
+    """Play `count` random stories (lists of steps). If one fails, fail with the shortest story that still fails.
 
-    `play(story)` raises CheckFailed. It must be able to play a story with any of its steps left out: a step that does not apply then,
-    because it names something that is not there, is skipped.
+    `play(story)` raises CheckFailed. It must accept a story from which any steps were removed, and skip a step that no longer applies,
+    for example because the step names something that was never made.
     """
     for _ in range(count):
         story = draw()
@@ -267,7 +267,7 @@ def _failure(play: Callable[[list[Any]], Any], story: list[Any]) -> CheckFailed 
 
 
 def _shortest(play: Callable[[list[Any]], Any], story: list[Any], failed: CheckFailed) -> CheckFailed:
-    """Shorten a failing story until no step can be left out any more, the last steps first, and return its failure."""
+    """Remove steps from a failing story, the last steps first, until none can be removed. Return the failure of the shortest story."""
     again = True
     while again:
         again = False
@@ -351,7 +351,7 @@ def _as_tensor(got: Any) -> Tensor:
 
 
 def _as_real_as(got: Tensor, want: Tensor) -> None:
-    """Fail for complex numbers if real ones are expected: a cast would drop the imaginary part, and with it the mistake."""
+    """Fail for complex numbers if real ones are expected, because a cast would drop the imaginary part and hide the mistake."""
     if got.is_complex() and not want.is_complex():
         raise CheckFailed("complex numbers instead of real ones", expected="real numbers", got=got)
 
@@ -404,7 +404,7 @@ def _names(message: str, value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return lists and tuples in one form: the rules rarely say which, and never mean it."""
+    """Return lists, tuples and tensors as lists, because the rules rarely distinguish them."""
     if isinstance(value, list | tuple) or (isinstance(value, Sequence) and not isinstance(value, str | bytes)):
         return [_plain(v) for v in value]
     if isinstance(value, Tensor):

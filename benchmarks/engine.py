@@ -92,7 +92,7 @@ Clock = Callable[[], NDArray[np.float64]]
 
 
 def clock() -> NDArray[np.float64]:
-    """Return wall and processor seconds, to be subtracted from each other."""
+    """Return (wall seconds, processor seconds); only differences between two calls mean anything."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
@@ -215,7 +215,7 @@ def llama_cpp(file: Path) -> Contender:
 
 @cache
 def own_formats() -> dict[str, Path]:
-    """Return files that llama.cpp's quantizer makes of the model, for as long as this process runs."""
+    """Make the model's files in other formats with llama.cpp's quantizer. The files are deleted when this process ends."""
     folder = Path(tempfile.mkdtemp(prefix="formats-"))
     atexit.register(shutil.rmtree, folder)
     made = {kind: folder / f"{kind}.gguf" for kind in FORMATS}
@@ -226,7 +226,10 @@ def own_formats() -> dict[str, Path]:
 
 @cache
 def seconds_of_formats() -> dict[str, float]:
-    """Return wall seconds of a run with each format: prompt 64, 33 new tokens, one row and eight rows added, the best of four, in turn."""
+    """Return {format: wall seconds}, the best of four rounds in which the formats take turns.
+
+    A measurement is a run of one row plus a run of eight rows, each with a prompt of 64 tokens and 33 new tokens.
+    """
     best: dict[str, float] = {}
     for _ in range(4):
         for kind, file in own_formats().items():
@@ -279,7 +282,7 @@ def lessons() -> list[int]:
 
 
 def texts(kind: str, B: int, T: int) -> list[list[int]]:
-    """Return B prompts of T tokens each, each from another passage of the lessons: running text, or its first tokens again and again."""
+    """Return B prompts of T tokens, each from another passage of the lessons: running text, or its first tokens repeated."""
     whole = lessons()
     first = FIRST.get(T, 0) if kind == PROSE else 0
     starts = [((first + row) * 1009) % (len(whole) - T) for row in range(B)]
@@ -303,7 +306,7 @@ def contender(name: str) -> Contender:
 
 
 def arithmetic(dtype: torch.dtype, size: int = 1024, rounds: int = 4) -> float:
-    """Measure the FLOP/s of the fastest way to multiply two matrices, the shortest of some rounds."""
+    """Measure the FLOP/s of the fastest way to multiply two matrices, from the shortest of several rounds."""
     x, weight = torch.randn(size, size).to(dtype), torch.randn(size, size).half().to(dtype)
     best = float("inf")
     for way in WAYS:
@@ -335,14 +338,14 @@ def width_of(name: str) -> str:
 
 
 def read_bytes(width: str, B: int, T: int, new: int) -> float:
-    """Return the bytes that a decode step reads: weights, and keys and values in the middle of the new tokens, in float32 or 16 bits."""
+    """Return the bytes that a decode step reads: all weights, and the keys and values when half of the new tokens exist."""
     size = 4 if width == "float32" else 2
     stored = paths.SMOLLM2.stat().st_size if width == "4 bits" else weights("float32").num_parameters * size
     return stored + kv_cache_bytes(weights("float32").config, T + new // 2, B, size)
 
 
 def flops(B: int, T: int) -> float:
-    """Return the FLOPs of a prefill's products with weights: every token through the layers, the last of each row through the head."""
+    """Return the FLOPs of a prefill's products with weights: all tokens pass the layers, only each row's last token the head."""
     config, parameters = weights("float32").config, weights("float32").num_parameters
     head = config.vocab_size * config.hidden_size
     return 2.0 * B * (T * (parameters - head) + head)
@@ -352,12 +355,12 @@ def flops(B: int, T: int) -> float:
 
 
 def rounds_of(B: int, T: int) -> tuple[int, int]:
-    """Return the number of rounds that count, and of rounds before them."""
+    """Return (the number of rounds that count, the number of warm-up rounds before them)."""
     return (3, 1) if B * T <= 2048 else (2, 0) if B * T <= 8192 else (1, 0)
 
 
 def estimate(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int) -> float | None:
-    """Estimate the seconds of a contender at a point from its nearest smaller one; None if it has none yet."""
+    """Estimate a contender's seconds at a point from its largest smaller point; None if no smaller point is measured yet."""
     known = [row for row in rows if row["contender"] == name and row["batch"] <= B and row["prompt"] <= T]
     if not known:
         return None
@@ -369,7 +372,7 @@ def estimate(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int) ->
 
 
 def memory(name: str, B: int, T: int, new: int) -> float:
-    """Return the bytes of keys and values; transformers' cache is copied as it grows."""
+    """Return the bytes of keys and values; three times as many for transformers, whose growing cache is copied."""
     size = 4 if width_of(name) == "float32" else 2
     config = weights("float32").config
     return kv_cache_bytes(config, T + new, B, size) * (3 if "transformers" in name else 1)
@@ -382,7 +385,7 @@ def available() -> float:
 
 
 def refusal(rows: list[dict[str, Any]], name: str, B: int, T: int, new: int, left: float, longest: float) -> str | None:
-    """Return the reason why a row is not measured, None if it is."""
+    """Return the reason for not measuring a row, or None."""
     if "llama.cpp" in name and importlib.util.find_spec("llama_cpp") is None:
         return "llama-cpp-python is not installed (extra `llama`; it compiles for some minutes)"
     if (needed := memory(name, B, T, new)) > 0.5 * available():
@@ -407,7 +410,10 @@ def measured(
     of: Callable[[str], Contender] = contender,
     rounds: tuple[int, int] | None = None,
 ) -> dict[str, list[Run]]:
-    """Run the contenders in turn; the order alternates between rounds. of: returns one by its name. rounds: by default `rounds_of`."""
+    """Run the contenders in turn; the order alternates between rounds.
+
+    of: returns a contender by name. rounds: as from `rounds_of`, which is the default.
+    """
     ids = torch.randint(5, weights("float32").config.vocab_size, (B, T), generator=torch.Generator().manual_seed(T + B))
     counted, before = rounds or rounds_of(B, T)
     made = {name: of(name) for name in names}
@@ -454,7 +460,7 @@ def key(row: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def roof_lines(rows: list[dict[str, Any]], T: int, B: int) -> Iterator[str]:
-    """Yield a point's rows of roofs, for each width of weights. For a point measured in several runs, the best of them."""
+    """Yield a point's row of upper limits for each width of weights. If several runs measured the point, take the best limits."""
     best = {name: max(row[f"roof_{name}"] for row in rows) for name in ("bandwidth", "float32", "16 bits")}
     new = rows[0]["new"]
     for width in ("float32", "16 bits", "4 bits"):
@@ -496,7 +502,7 @@ PAIRS = [
 
 
 def verdict(rows: list[dict[str, Any]]) -> list[str]:
-    """Compare ours with its peer, and list the points at which it is slower."""
+    """Compare each of our engines with its peer, and list the points at which ours is slower."""
     at = {(row["contender"], row["prompt"], row["batch"]): row for row in rows}
     lines = []
     for name, peer in PAIRS:
@@ -517,7 +523,7 @@ def verdict(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def not_measured(left_out: list[dict[str, Any]]) -> list[str]:
-    """Return the rows that are missing, with the reason: points of one contender and one reason in one line."""
+    """Return a line for each contender and reason, with the points that were not measured."""
     grouped: dict[tuple[str, str], list[str]] = {}
     for each in left_out:
         grouped.setdefault((each["contender"], each["why"]), []).append(f"{each['prompt']} x {each['batch']}")
@@ -534,7 +540,7 @@ def page(result: dict[str, Any]) -> str:
 
 
 def conditions(number: int, run: dict[str, Any]) -> Iterator[str]:
-    """Describe one run of this script: its machine, its versions, and the choices made by timing."""
+    """Describe one run of this script: machine, versions, and the choices made by timing."""
     points = ", ".join(f"{T} x {B}" for T, B in run["points"])
     yield f"Run {number}, prompt x B {points}. Machine: {run['machine']}; {run['versions']}."
     for dtype, line in run["products"].items():
@@ -556,7 +562,7 @@ def versions() -> str:
 
 
 def known(path: Path) -> dict[str, Any]:
-    """Return the results of earlier runs in the file. A file of another form has none of these rows."""
+    """Return the results of earlier runs in the file; none if the file has another form."""
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     good = all("contender" in row for row in found.get("rows", []))
     return {key: found.get(key, []) if good else [] for key in ("rows", "runs")}

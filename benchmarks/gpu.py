@@ -4,9 +4,10 @@ python benchmarks/gpu.py                       # some minutes on one GPU; writes
 python benchmarks/gpu.py decode seven          # these parts only; the others keep their stored results
 python benchmarks/gpu.py --rehearse            # the same code for CUDA with small shapes, on a CUDA emulator; writes nothing
 
-Each part runs in a process of its own with a time limit, and each figure is on the disk as soon as it is known: one device-side assertion
-ends the CUDA of its process for good. Nothing is downloaded. The models have random weights in SmolLM2's shape and in that of a 7B, because
-times do not depend on the weights' values. Without a GPU the script says so in one line. docs/gpu.md says how to get torch with CUDA.
+Each part runs in a process of its own with a time limit, because one device-side assertion makes CUDA unusable for the rest of its process.
+Each figure is written to the disk as soon as it is known. Nothing is downloaded. The models have random weights in SmolLM2's shape and in
+that of a 7B, because times do not depend on the weights' values. Without a GPU the script says so in one line. docs/gpu.md says how to get
+torch with CUDA.
 """
 
 import argparse
@@ -88,7 +89,7 @@ LIMIT = {"decode": 200.0, "compiled": 400.0}
 
 
 class Sizes:
-    """The sizes of a run: `Sizes(rehearse=True)` has them small enough for the emulator."""
+    """The sizes of a run. `Sizes(rehearse=True)` has sizes small enough for the emulator."""
 
     def __init__(self, *, rehearse: bool) -> None:
         self.rehearse = rehearse
@@ -105,7 +106,7 @@ class Sizes:
 
 
 def random_model(config: Config, dtype: torch.dtype, device: str) -> WeightsOnly:
-    """Return a model of this shape with random weights, made on the device: for time and memory, not for text."""
+    """Return a model of this shape with random weights, made on the device. Such a model measures time and memory; its text is random."""
     generator = torch.Generator(device)
     generator.manual_seed(0)
 
@@ -130,7 +131,7 @@ def shape_of(config: Config, key: str) -> tuple[int, ...]:
 
 
 def seconds(work: Callable[[], Any], inner: int = 1) -> float:
-    """Return the median time of `work` over some rounds of `inner` calls, each round waited for; two more rounds warm up."""
+    """Return the median time of one call of `work` over several rounds of `inner` calls. Each round ends with a wait; two more warm up."""
     found = []
     for _ in range(ROUNDS + 2):
         torch.cuda.synchronize()
@@ -143,7 +144,7 @@ def seconds(work: Callable[[], Any], inner: int = 1) -> float:
 
 
 def recorded(work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
-    """Return a graph of `work`, which ran once before on a stream of its own. The caller holds what it reads."""
+    """Return a graph of `work`, after one run on a stream of its own. The caller must keep the tensors that `work` reads."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -157,7 +158,7 @@ def recorded(work: Callable[[], Any]) -> torch.cuda.CUDAGraph:
 
 @torch.no_grad()
 def after_a_prompt(model: WeightsOnly, B: int, T: int, max_len: int) -> tuple[Tensor, KVCache]:
-    """Return (ids (B, 1) to go on with, a cache of B rows with one prompt of T tokens).
+    """Return (ids (B, 1) to continue with, a cache of B rows that all have the same prompt of T tokens).
 
     The prompt is read once, and copied into every row.
     """
@@ -170,7 +171,7 @@ def after_a_prompt(model: WeightsOnly, B: int, T: int, max_len: int) -> tuple[Te
 
 
 def decode_seconds(step: Callable[[Tensor], Tensor], first: Tensor, steps: int) -> float:
-    """Return the seconds of one decode step, the choice of the token included, as the mean of `steps` after two that warm up.
+    """Return the seconds of one decode step with the choice of the token, as the mean of `steps` after two warm-up steps.
 
     The first replay of a graph also loads it onto the device.
     """
@@ -189,7 +190,7 @@ def decode_seconds(step: Callable[[Tensor], Tensor], first: Tensor, steps: int) 
 
 @torch.no_grad()
 def machine(sizes: Sizes) -> Figures:
-    """Measure FLOP/s of a bfloat16 product, bytes/s of a copy and of reading, and what one small operation costs."""
+    """Measure FLOP/s of a bfloat16 product, bytes/s of a copy and of reading, and the time of one small operation."""
     yield "name", torch.cuda.get_device_name()
     yield "torch", torch.__version__
     yield from memory_rates(sizes.memory).items()
@@ -206,7 +207,7 @@ def machine(sizes: Sizes) -> Figures:
 
 
 def memory_rates(num_bytes: int) -> dict[str, float]:
-    """Return bytes/s of a copy, both sides counted, and of reading alone."""
+    """Return bytes/s of a copy (bytes read plus bytes written) and of reading alone."""
     source = torch.ones(num_bytes // 2, device="cuda", dtype=torch.bfloat16)
     target = torch.empty_like(source)
     return {
@@ -217,7 +218,7 @@ def memory_rates(num_bytes: int) -> dict[str, float]:
 
 @torch.no_grad()
 def truth(sizes: Sizes) -> Figures:
-    """Compare captured steps with the CPU's in float64 while memory is allocated and freed between the steps, and try `draw`'s ground."""
+    """Compare captured steps with the CPU's in float64, with memory allocated and freed in between; check an assumption of `draw`."""
     prompts, steps = [[5, 6, 7], [8], [1, 2, 3, 4]], 6
     model = load_model("tiny", dtype=torch.float64).weights_only()
 
@@ -260,7 +261,7 @@ def truth(sizes: Sizes) -> Figures:
 
 @torch.no_grad()
 def decode(sizes: Sizes) -> Figures:
-    """Measure decode tokens a second against B: Day 11 step by step and captured, and the engine's step captured."""
+    """Measure decode tokens a second for each B: Day 11's step uncaptured and captured, and the engine's step captured."""
     model = random_model(sizes.smollm2, torch.bfloat16, "cuda")
     packed = PackedModel(model, way="linear")
     yield "weight_bytes", weight_bytes(model.num_parameters, 2)
@@ -286,7 +287,7 @@ def decode(sizes: Sizes) -> Figures:
 
 
 def engine_seconds(engine: StaticEngine, B: int, sizes: Sizes) -> float:
-    """Return the seconds of one step of this engine after a prompt of random keys, which take the time of any others."""
+    """Return the seconds of one step of this engine after a prompt. The cached keys are random: their values do not change the time."""
     engine.prefill(torch.randint(5, engine.model.config.vocab_size, (1, 1), device="cuda").expand(B, 1))
     for each in (*engine.keys, *engine.values):
         each.normal_()
@@ -310,9 +311,9 @@ def compiled(sizes: Sizes) -> Figures:
 
 @torch.no_grad()
 def launches(sizes: Sizes) -> Figures:
-    """Count the launches of one decode step in bfloat16, step by step and captured, on the emulator: the same on every machine.
+    """Count the launches of one decode step in bfloat16, uncaptured and captured, on the emulator.
 
-    Each operation of torch is counted once; an operation that torch makes of several kernels starts more.
+    The counts are the same on every machine. Each torch operation counts once, even if torch launches several kernels for it.
     """
     yield from launches_of_a_step(sizes.smollm2).items()
 
@@ -340,7 +341,7 @@ def launches_of_a_step(config: Config) -> dict[str, int]:
 
 @torch.no_grad()
 def flash(sizes: Sizes) -> Figures:
-    """Measure causal attention over T tokens in bfloat16: with the scores written down, by Day 12's kernel, and by torch."""
+    """Measure causal attention over T tokens in bfloat16: with a written score matrix, with Day 12's kernel, and with torch's."""
     for T in sizes.texts:
         q, k, v = (torch.randn(1, n, T, HEAD_DIM, device="cuda", dtype=torch.bfloat16) for n in (HEADS, KV_HEADS, KV_HEADS))
         mask = torch.ones(T, T, dtype=torch.bool, device="cuda").tril()
@@ -363,7 +364,7 @@ def flash(sizes: Sizes) -> Figures:
 
 @torch.no_grad()
 def seven(sizes: Sizes) -> Figures:
-    """Measure a 7B's prefill and decode step beside Day 9's estimate, which `page` makes with the machine's figures."""
+    """Measure a 7B model's prefill and decode step. `page` compares them with Day 9's estimate for the machine's figures."""
     model = random_model(sizes.seven_b, torch.bfloat16, "cuda")
     yield "parameters", model.num_parameters
     ids = torch.randint(5, model.config.vocab_size, (1, sizes.T), device="cuda")
@@ -404,7 +405,7 @@ def milliseconds(value: float) -> str:
 
 
 def page(result: dict[str, Any], sizes: Sizes) -> str:
-    """Return the page of all parts that were measured so far."""
+    """Return the page with all parts measured so far."""
     of = {name: found for name, found in result.items() if "failed" not in found}
     found = of.get("machine", {})
     lines = ["# On a GPU", ""]
@@ -519,7 +520,7 @@ def flash_lines(measured: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 
 def run_part(name: str, into: Path) -> None:
-    """Run a part, or one check, in this process; write each figure as soon as it is known."""
+    """Run a part or one check in this process; write each figure as soon as it is known."""
     found: dict[str, Any] = {}
     part = PARTS.get(name)
     if part is None:
@@ -535,7 +536,7 @@ def run_part(name: str, into: Path) -> None:
 
 
 def in_a_process(name: str) -> tuple[Any, str]:
-    """Return (the figures of a part or check, why it failed, in one line or "")."""
+    """Run a part or check in a process of its own. Return (its figures, the reason for a failure in one line, or "")."""
     with TemporaryDirectory() as folder:
         into = Path(folder) / "part.json"
         command = [sys.executable, __file__, "--part", name, "--into", str(into)]
@@ -548,7 +549,7 @@ def in_a_process(name: str) -> tuple[Any, str]:
 
 
 def measure(names: list[str]) -> dict[str, Any]:
-    """Run these parts one after the other, each in a process, and save after each of them. Returns all figures."""
+    """Run these parts one after the other, each in a process of its own, and save after each. Returns all figures."""
     stored = RESULTS / "gpu.json"
     result: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() and set(names) < {*PARTS, "checks"} else {}
     for name in names:
@@ -571,7 +572,7 @@ def measure(names: list[str]) -> dict[str, Any]:
 
 
 def rehearse() -> None:
-    """Run the parts in this process on the emulator, with small shapes; Triton and a compiler have no place there."""
+    """Run the parts in this process on the emulator, with small shapes; Triton and the compiler do not run there."""
     sizes, result = Sizes(rehearse=True), {}
     with EmulatedCuda():
         for name, part in PARTS.items():

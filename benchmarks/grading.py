@@ -99,7 +99,7 @@ def make_class(folder: Path, slug: str, count: int, *, stock: bool) -> None:
 
 
 def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
-    """Run one path over one class, in this process."""
+    """Grade one class in this process. path: one of PATHS, the ways to grade."""
     from autograder.grading.executors.processes import WORTH_IT
     from autograder.lessons import find_day
 
@@ -123,7 +123,7 @@ def once(path: str, folder: Path, count: int, jobs: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Run:
-    """The measurements of one path. begin: on time.perf_counter's clock. scores: {student: score}, from the gradebook."""
+    """The measurements of one way to grade. begin: the start on time.perf_counter's clock. scores: {student: score} of the gradebook."""
 
     begin: float
     seconds: float
@@ -134,7 +134,7 @@ class Run:
 
 
 def graded_by_stock(day: Day, folder: Path) -> Run:
-    """Grade the class by stock nbgrader."""
+    """Grade the class with stock nbgrader."""
     from autograder.gradebook.books.gradebook import put_alembic_on_path
 
     put_alembic_on_path()
@@ -174,7 +174,7 @@ def stock_course(day: Day, folder: Path) -> Any:
 
 
 def graded_by_ours(day: Day, folder: Path, jobs: int, *, in_bulk: bool) -> Run:
-    """Grade the class by our grader, which books each record itself, in bulk, or all of them by nbgrader's converters."""
+    """Grade the class with our grader, which writes the gradebook itself in bulk, or by nbgrader's converters."""
     from autograder.gradebook.books.bulk import ClassFolder, booked_scores, store
     from autograder.gradebook.books.gradebook import enter_day
     from autograder.gradebook.books.writer import WriterThread
@@ -205,7 +205,7 @@ def graded_by_ours(day: Day, folder: Path, jobs: int, *, in_bulk: bool) -> Run:
 
 
 def count_workers(total: list[float]) -> None:
-    """Add the processor time of each worker to total[0], read from the kernel as the worker ends."""
+    """Add the processor time of each worker to total[0]. The kernel's figure is read as the worker ends."""
     from autograder.sandbox.confine.limits import cpu_seconds
     from autograder.sandbox.process.channel import WorkerChannel
 
@@ -221,7 +221,7 @@ def count_workers(total: list[float]) -> None:
 
 
 def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
-    """Measure one path in a fresh process, its memory watched from here."""
+    """Measure one way to grade in a fresh process, whose memory this process watches. path: one of PATHS."""
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         command = [sys.executable, __file__, "--once", path, "--folder", folder, "--count", str(count), "--jobs", str(jobs)]
         load = os.getloadavg()[0]
@@ -240,7 +240,7 @@ def measure(path: str, count: int, jobs: int) -> dict[str, Any]:
 
 
 def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
-    """Record the largest sizes of the grader, of one process that runs a submission, and of all together."""
+    """Record the peak memory of the grader, of the largest process that runs a submission, and of all processes together."""
     import psutil
 
     while process.poll() is None:
@@ -261,7 +261,7 @@ def watch(process: subprocess.Popen, peak: dict[str, int]) -> None:
 
 
 def runs_a_submission(process: Any) -> bool:
-    """Return True for a worker, whose command line is that of its fork server; or for a kernel of stock nbgrader's."""
+    """Return True for a worker, which has its fork server's command line, and for a kernel of stock nbgrader."""
     line, parent = process.cmdline(), process.parent()
     forked = parent is not None and parent.cmdline() == line
     return "ipykernel_launcher" in line or ("autograder.sandbox.process.forkserver" in line and forked)
@@ -293,7 +293,7 @@ def report(rows: list[dict[str, Any]], machine_text: str) -> str:
 
 
 def growth(rows: list[dict[str, Any]]) -> list[str]:
-    """Describe how time and memory grow from the smallest class of a path to its largest."""
+    """Describe how time and memory grow from the smallest to the largest class of each way to grade."""
     lines = []
     for path in ("nbgrader", "bulk"):
         of_path = sorted((row for row in rows if row["path"] == path), key=lambda row: row["count"])

@@ -35,7 +35,7 @@ tokens of all rows; prefill from the call to the first. The table has medians of
 
 
 def the_loop(ids: Tensor, new: int) -> engine.Run:
-    """Generate with Day 7's loop: no cache."""
+    """Generate with Day 7's loop, without a cache."""
     model = engine.weights("float32")
     start = engine.clock()
     tokens = stream(
@@ -48,7 +48,7 @@ def the_loop(ids: Tensor, new: int) -> engine.Run:
 
 
 def the_cache(ids: Tensor, new: int) -> engine.Run:
-    """Generate with Day 10's cache: one text, each token passed through the model once."""
+    """Generate one text with Day 10's cache; each token passes through the model once."""
     model = engine.weights("float32")
     memory = KVCache(model.config, len(ids), ids.shape[1] + new, model.dtype)
     with torch.no_grad():

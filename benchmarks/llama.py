@@ -1,4 +1,4 @@
-"""The contender llama.cpp, by the low-level functions of `llama-cpp-python`: several sequences in one batch, greedy, on a GGUF file."""
+"""The contender llama.cpp on a GGUF file, through low-level functions of `llama-cpp-python`: several sequences in a greedy batch."""
 
 import ctypes
 import importlib.metadata
@@ -19,7 +19,7 @@ Rows of 576 need groups of 32 (formats with groups of 256 are replaced).
 
 
 def quantize(source: Path, kind: str, into: Path) -> None:
-    """Write a GGUF file of another format, by llama.cpp's own quantizer. From a quantized file: good for speed, not for quality.
+    """Write a GGUF file of another format with llama.cpp's quantizer. If source is quantized, only the result's speed is meaningful.
 
     Raises RuntimeError if the quantizer fails.
     """
@@ -31,7 +31,7 @@ def quantize(source: Path, kind: str, into: Path) -> None:
 
 
 def build() -> str:
-    """Return the version of the binding, and the instructions that its llama.cpp was compiled for."""
+    """Return the binding's version and the instructions that its llama.cpp was compiled for."""
     parts = [part.partition("=") for part in library().llama_print_system_info().decode().replace("CPU :", "|").split("|")]
     found = [name.strip() for name, _, value in parts if value.strip() not in ("", "0")]
     return f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')} ({', '.join(found)})"
@@ -39,7 +39,7 @@ def build() -> str:
 
 @cache
 def library() -> Any:
-    """Return llama_cpp, its log switched off."""
+    """Return llama_cpp with its log switched off."""
     import llama_cpp
 
     api: Any = llama_cpp
@@ -50,7 +50,7 @@ def library() -> Any:
 
 
 class LlamaCpp:
-    """A contender of `batch` sequences of up to max_len tokens each, with `threads` threads. The weights remain as the file has them."""
+    """A contender of `batch` sequences of up to max_len tokens each, with `threads` threads. The weights keep the file's format."""
 
     def __init__(self, path: Path, batch: int, max_len: int, threads: int) -> None:
         api = self.api = library()
@@ -65,9 +65,9 @@ class LlamaCpp:
         self.slots = api.llama_batch_init(batch * max_len, 0, 1)
 
     def run(self, ids: Tensor, new: int, clock: Callable[[], Any] = time.perf_counter) -> tuple[list[list[int]], Any, Any]:
-        """Return new tokens of each row, seconds to the first token's logits, seconds from there to the last one's.
+        """Return (each row's new tokens, seconds to the first token's logits, seconds from there to the last token's logits).
 
-        The seconds are differences of a clock.
+        The seconds are differences of `clock`.
         """
         api, (B, T) = self.api, ids.shape
         api.llama_memory_clear(api.llama_get_memory(self.context), True)
@@ -81,7 +81,7 @@ class LlamaCpp:
         return np.stack(tokens, axis=1).tolist(), first - start, clock() - first
 
     def _decode(self, tokens: np.ndarray, positions: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Call llama.cpp once, and return the most probable token after each row's last one."""
+        """Call llama.cpp once, and return the most probable token after each row's last token."""
         last = np.append(rows[1:] != rows[:-1], True)
         self._fill(tokens, positions, rows, last)
         if self.api.llama_decode(self.context, self.slots) != 0:

@@ -25,7 +25,7 @@ LEAST_RATIO, MOST_MEMORY = 2.0, 1.5
 
 
 def resident_bytes(field: str) -> int:
-    """Return VmRSS (now) or VmHWM (peak) of this process; getrusage's peak would include the parent's, from before exec."""
+    """Return VmRSS (now) or VmHWM (peak) of this process. getrusage's peak would include the parent's from before exec."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(field):
             return int(line.split()[1]) * 1024
@@ -33,7 +33,7 @@ def resident_bytes(field: str) -> int:
 
 
 def load_once(loader: str) -> dict[str, float]:
-    """Load once in this process: seconds and peak bytes above the baseline."""
+    """Load the model once in this process, and return the seconds and the peak bytes above the baseline."""
     import torch
 
     sys.path.append(str(ROOT))

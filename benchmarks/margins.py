@@ -36,7 +36,7 @@ same difference."""
 
 
 def pieces(count: int) -> Iterator[list[int]]:
-    """Yield the beginnings of the texts, in the order of their lengths."""
+    """Yield the texts' prompts in order of length."""
     tokenizer = load_model("smollm2").tokenizer
     files = [path for pattern in SOURCES for path in sorted(ROOT.glob(pattern))]
     every = [tokenizer.encode(path.read_text(encoding="utf-8")) for path in files]
@@ -50,7 +50,7 @@ def pieces(count: int) -> Iterator[list[int]]:
 
 
 def continued(count: int) -> Iterator[Tensor]:
-    """Yield the texts: each piece, and float32's greedy tokens after it, (1, length + NEW)."""
+    """Yield the texts (1, length + NEW): each prompt, followed by float32's greedy tokens."""
     model = PackedModel(load_model("smollm2").weights_only(), "linear")  # the same roundings wherever it runs
     by_length: dict[int, list[list[int]]] = {}
     for piece in pieces(count):
@@ -65,7 +65,7 @@ def continued(count: int) -> Iterator[Tensor]:
 
 
 def measured(texts: list[Tensor], model: QuantizedModel, threads: int) -> dict[str, dict[str, Tensor]]:
-    """Measure each engine at every place of all texts: float32's margin, the error of that difference, True if the token differs."""
+    """Measure each engine at every position: float32's margin between its two best tokens, the engine's error in it, other tokens."""
     real, longest = load_model("smollm2"), max(text.shape[1] for text in texts)
     quantized = QuantizedEngine(model=model, max_len=longest, threads=threads)
     engines: dict[str, Any] = {"ours": quantized.logits}

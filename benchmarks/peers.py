@@ -6,7 +6,7 @@ from course.kit import WeightsOnly
 
 
 def transformers_twin(model: WeightsOnly) -> Any:
-    """Return transformers' own Llama with the kit's weights: no file format is between the two."""
+    """Return transformers' own Llama with the kit's weights, copied without a file format in between."""
     import transformers
 
     config, weights = model.config, model.weights

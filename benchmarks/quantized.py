@@ -73,7 +73,7 @@ def point(model: QuantizedModel, T: int, B: int, new: int, rounds: int, threads:
 def quality(model: QuantizedModel, length: int, threads: int) -> list[dict[str, Any]]:
     """Measure how far the logits are from float32's, by text and contender.
 
-    KL divergence in nats, and how often the likeliest token differs.
+    The measures are the KL divergence in nats and how often the most probable token differs.
     """
     real = load_model("smollm2")
     rows = []

@@ -27,7 +27,7 @@ from outside."""
 
 
 def raced(name: str, seed: int) -> dict[str, Any]:
-    """Run one race with new workers."""
+    """Run one race of an engine with new workers."""
     outcome = Outcome(seed, TINY.model, FLOAT32)
     with one_thread(), closing(Rivals()) as rivals:
         student = rivals.naive() if name == "the starting engine" else rivals.reference()

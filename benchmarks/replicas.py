@@ -44,7 +44,7 @@ running requests included."""
 
 
 def system_message(house: str) -> str:
-    """Return rules that no other house has: some hundreds of tokens."""
+    """Return a system message of some hundreds of tokens, with rules that no other house has."""
     rng = random.Random(house)
     rules = (f"Rule {i}: {rng.randrange(1000, 10000)} goes before {rng.randrange(1000, 10000)}." for i in range(1, RULES + 1))
     return "\n".join([f"You keep the rules of House {house}.", *rules])
@@ -63,7 +63,7 @@ def chats(count: int) -> list[list[dict[str, str]]]:
 
 
 async def measure(base: str, requests: int, rate: float) -> dict[str, Any]:
-    """Measure one row: the result of each request, and the replicas' counts meanwhile."""
+    """Measure one row of the table: the result of each request, and the changes of the replicas' counts."""
     uniforms = torch.rand(requests, generator=torch.Generator().manual_seed(SEED), dtype=torch.float64).tolist()
     asked, who = chats(requests), Counter[str]()
     async with httpx.AsyncClient(base_url=base, timeout=600, limits=httpx.Limits(max_connections=None)) as client:
@@ -92,7 +92,7 @@ async def measure(base: str, requests: int, rate: float) -> dict[str, Any]:
 
 
 def figures(answer: httpx.Response) -> dict[str, int]:
-    """Return the figures of prompt tokens in /metrics."""
+    """Return the counts of prompt tokens and of cached tokens in /metrics."""
     values = dict(line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#"))
     return {"prompt": int(float(values['fpt_tokens_total{kind="prompt"}'])), "cached": int(float(values["fpt_cached_tokens_total"]))}
 
@@ -100,7 +100,7 @@ def figures(answer: httpx.Response) -> dict[str, int]:
 def command(port: int, model: str, cache: int, route: str) -> list[str]:
     """Return the command that starts the replicas.
 
-    A cache of numbers has room for max_len tokens, or for as many as all rows have together, up to 4096.
+    A float engine's cache has room for the larger of max_len tokens and the tokens of all rows together, up to 4096.
     """
     words = [sys.executable, "-m", "autograder.cli", "serve", "--replicas", str(REPLICAS), "--route", route, "--model", model]
     return [*words, "--port", str(port), "--rows", str(ROWS), "--max-len", str(cache // ROWS if cache < 4096 else 2048)]

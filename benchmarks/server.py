@@ -4,7 +4,7 @@ python benchmarks/server.py                       # some minutes; writes benchma
 python benchmarks/server.py --requests 8 --rates 1   # a trial; writes nothing
 
 llama.cpp's server is `llama-server` on the PATH, or else `pip install "llama-cpp-python[server]"`, which compiles for some minutes and
-answers one request at a time. If there is neither, a line says so, and ours is measured alone. If `llama-quantize` is on the PATH
+answers one request at a time. If there is neither, a line says so, and only our server is measured. If `llama-quantize` is on the PATH
 too, llama-server is measured a second time with a file of the format in which llama.cpp is fastest here (Q4_0), made from the same one.
 All requests go to 127.0.0.1.
 """
@@ -60,7 +60,7 @@ def free_port() -> int:
 
 
 def commands(port: int, fastest: Path | None = None) -> dict[str, list[str]]:
-    """Return the command of each installed server. fastest: the model in llama.cpp's fastest format."""
+    """Return the command of each installed server. fastest: the path of the model in llama.cpp's fastest format."""
     found = {"ours": [sys.executable, "-m", "autograder.cli", "serve", "--port", str(port), "--rows", str(ROWS)]}
     room = str(ROWS * 2048)
     if binary := shutil.which("llama-server"):
@@ -119,7 +119,7 @@ def started(command: list[str], port: int) -> Iterator[str]:
 
 
 async def measure(base: str, rate: float, requests: int) -> dict[str, Any]:
-    """Measure one rate: how many were served, and how fast."""
+    """Measure one rate: how many requests were served, and how fast."""
     uniforms = torch.rand(requests, generator=torch.Generator().manual_seed(SEED), dtype=torch.float64).tolist()
     async with httpx.AsyncClient(base_url=base, timeout=300, limits=httpx.Limits(max_connections=None)) as client:
 

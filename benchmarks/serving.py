@@ -47,7 +47,7 @@ CLOCK = {
 
 @dataclass
 class Job:
-    """A request of the trace. arrival: seconds from its beginning."""
+    """A request of the trace. arrival: seconds from the trace's beginning."""
 
     arrival: float
     prompt: list[int]
@@ -70,7 +70,7 @@ def trace(count: int, vocab_size: int, rate: float) -> list[Job]:
 
 
 class WallClock:
-    """The wall clock: seconds since it was made."""
+    """A clock of the wall seconds since the object was made."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -83,7 +83,7 @@ class WallClock:
 
 
 class ProcessorClock:
-    """The processor clock: seconds of work of this process since it was made. Waiting takes no time: the clock jumps."""
+    """A clock of this process's processor seconds since the object was made. Waiting takes no time: the clock jumps."""
 
     def __init__(self) -> None:
         self.start = time.process_time()
@@ -197,7 +197,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def draw(result: dict[str, Any]) -> None:
-    """Draw results/serving.svg: for every promise, how many requests would have kept it."""
+    """Draw results/serving.svg: how many requests would have kept each promise."""
     fig, axes = plots.figure(1, 2, width=9.6, height=3.2, sharey=True)
     panels = (("first token within, s", TTFT_SLO, lambda t: t.ttft), ("every further token within, s", ITL_SLO, lambda t: max(t.itl)))
     for ax, (label, slo, value) in zip(axes, panels, strict=True):

@@ -2,8 +2,8 @@
 
     python benchmarks/similarity.py [--students 2000] [--copies 20]
 
-The class is made up: each student's answers are lines drawn at random, so that they differ as much as a notebook lets them. That is the
-most work there can be. Some have copied: other names, cells in another order, every tenth line written differently.
+The class is made up: each student's answers are lines drawn at random, which differ as much as possible and so make the most work. Some
+students have copied, with other names, cells in another order, and every tenth line written differently.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def answers(rng: random.Random, exercises: list[str]) -> dict[str, str]:
 
 
 def copied(rng: random.Random, of: dict[str, str]) -> dict[str, str]:
-    """Return a copy: names changed, one line in ten different, exercises in reverse order."""
+    """Return a copy of a solution with changed names, one line in ten different, and the exercises in reverse order."""
     found = {}
     for name, source in reversed(of.items()):
         lines = [line(rng) if n and rng.random() < 0.1 else text for n, text in enumerate(source.split("\n"))]

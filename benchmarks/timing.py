@@ -1,4 +1,4 @@
-"""The fairness of timing checks: each of them, many times, on correct versions and on slow ones, with the machine quiet and with it busy.
+"""The fairness of timing checks: each check runs many times on correct and on slow versions, on a quiet and on a busy machine.
 
 python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
@@ -58,7 +58,7 @@ def busy_loop() -> None:
 
 @contextmanager
 def load(kind: str) -> Iterator[None]:
-    """Occupy all cores with other work, or do nothing."""
+    """Occupy all cores with other work; do nothing for the kind without load."""
     processes = [multiprocessing.get_context("spawn").Process(target=busy_loop, daemon=True) for _ in range(os.cpu_count() or 1)]
     if kind == "busy":
         for process in processes:
@@ -73,7 +73,7 @@ def load(kind: str) -> Iterator[None]:
 
 
 def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
-    """Return {name: source to run after the reference}."""
+    """Return {name: source to run after the reference} of a check's correct or slow versions."""
     if right:
         found = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if listed.right]
         chosen = [s for s in found if s.exercise == check.exercise][:4]
@@ -82,7 +82,7 @@ def versions(topic: str, check: Check, *, right: bool) -> dict[str, str]:
 
 
 def once(topic: str, check: Check, source: str) -> dict[str, Any]:
-    """Run once: outcome, ratios, limit, seconds."""
+    """Run a check once and return its outcome, ratios, limit and seconds."""
     start = time.perf_counter()
     cells = [Cell("reference", solution_source(topic)), Cell("version", source)]
     far = RemoteStudent(topic, cells, earlier_sources(topic))
@@ -110,7 +110,7 @@ def wanted_rows(kinds: list[str], only: list[str]) -> Iterator[tuple[str, str, b
 
 
 def experiment(topic: str, name: str, right: bool, runs: int) -> dict[str, Any]:
-    """Return the row of one check and one kind of version."""
+    """Return the table row of one check and one kind of version."""
     check = next(check for check in load_checks(topic) if check.name == name)
     turns = itertools.cycle(versions(topic, check, right=right).items())
     start = time.perf_counter()

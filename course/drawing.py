@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def bare(ax: Axes, right: float, bottom: float) -> None:
-    """Axes without a frame; y grows downwards, from 0 to bottom."""
+    """Remove the frame of the axes; y grows downwards, from 0 to bottom."""
     for side in ax.spines.values():
         side.set_visible(False)
     ax.set_xticks([])
@@ -36,7 +36,7 @@ def flow(ax: Axes, *points: tuple[float, float], color: str = plots.GREY) -> Non
 
 
 def part(ax: Axes, x: float, y: float, name: str, says: str = "", *, lit: bool, width: float = 3.2, height: float = 1.0) -> None:
-    """Draw a part of the day: a box with a name and a line on what it does. Lit is what the learner writes."""
+    """Draw a part of the day: a box with a name and a line about its work. lit: whether the learner writes this part."""
     ax.add_patch(Rectangle((x, y), width, height, facecolor=plots.ORANGE if lit else PALE_BLUE, edgecolor=plots.GREY))
     lines = name.count("\n") + 1
     middle = y + (height / 2 if not says else 0.36 if height <= 1 else height / 2 - 0.2 * lines)
@@ -45,7 +45,7 @@ def part(ax: Axes, x: float, y: float, name: str, says: str = "", *, lit: bool, 
 
 
 def group(ax: Axes, x: float, y: float, name: str, says: str = "", *, width: float, height: float) -> None:
-    """Draw a part of the day that has other parts inside: a lit strip with its name, and a frame."""
+    """Draw a part of the day that contains other parts: a lit strip with its name, and a frame."""
     ax.add_patch(Rectangle((x, y), width, 0.62, facecolor=plots.ORANGE, edgecolor=plots.GREY))
     ax.add_patch(Rectangle((x, y), width, height, facecolor="none", edgecolor=plots.ORANGE, linewidth=1.8))
     ax.text(x + 0.15, y + 0.32, name, va="center", fontsize=8.5, fontweight="bold")
@@ -70,7 +70,7 @@ RUNGS = (
 
 
 def ladder(path: Path, topic: str) -> None:
-    """Draws all rungs; those of the topic are lit, later ones are dashed."""
+    """Draw all rungs of the course's engines. The topic's rungs are lit; those of later days are dashed."""
     table = tomllib.loads((Path(__file__).parent / "syllabus.toml").read_text(encoding="utf-8"))["day"]
     days = {day["topic"]: day["number"] for day in table}
     fig, ax = plots.figure(width=9.2, height=5.2)

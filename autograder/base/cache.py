@@ -1,4 +1,4 @@
-"""A local cache for results that take a person minutes: executed notebooks, judged mutants, canaries.
+"""A local cache for results that take minutes to compute: executed notebooks, judged mutants, canaries.
 
 An entry is a file `build/cache/<kind>/<name>-<key>`. The key is a digest of everything that the result depends on, so an entry is never
 stale, and a lost one costs only time. Git ignores the folder. `COURSE_CACHE=off` switches the cache off; any other value is the folder
@@ -44,7 +44,10 @@ def load(kind: str, name: str, key: str) -> bytes | None:
 
 
 def store(kind: str, name: str, key: str, content: bytes, *, most: int = 1) -> None:
-    """Store an entry, and remove the oldest ones of this kind and name over `most`. If nothing can be written, do nothing."""
+    """Store an entry, and remove the oldest entries of this kind and name beyond the newest `most`.
+
+    If nothing can be written, the function does nothing.
+    """
     path = _path(kind, name, key)
     if path is None:
         return
@@ -57,9 +60,10 @@ def store(kind: str, name: str, key: str, content: bytes, *, most: int = 1) -> N
 
 @contextmanager
 def alone(kind: str, name: str) -> Iterator[None]:
-    """Hold a lock on this kind and name: of two processes that want one entry, the second waits for the first and loads it.
+    """Hold a lock on this kind and name, so that two processes do not make the same entry.
 
-    The lock ends with its process, however that ends. If nothing can be cached, no process waits.
+    The second process waits for the first, then loads the entry. The lock ends with its process, even if the process is killed.
+    If nothing can be cached, no process waits.
     """
     found = folder()
     if found is None:

@@ -16,19 +16,19 @@ SYLLABUS = ROOT / "course" / "syllabus.toml"
 
 
 def known_topics() -> tuple[str, ...]:
-    """Return all topics whose solutions exist, in the order of days: the course's, then the class's own."""
+    """Return all topics that have a solutions module, in the order of days: first the course's, then the class's own."""
     return (*topics_of_course(), *own.topics())
 
 
 @cache
 def topics_of_course() -> tuple[str, ...]:
-    """Return all topics of the course's syllabus whose solutions exist, in the order of days."""
+    """Return the topics of the course's syllabus that have a solutions module, in the order of days."""
     days = tomllib.loads(SYLLABUS.read_text(encoding="utf-8"))["day"]
     return tuple(d["topic"] for d in sorted(days, key=lambda d: d["number"]) if path_in_course(d["topic"]).exists())
 
 
 def check_own_names() -> None:
-    """Check that each file of the class's own hidden checks is named for a topic. Raises CourseError."""
+    """Check that each file of the class's own hidden checks is named test_<topic>.py, for a known topic. Raises CourseError."""
     for path in own.files():
         named = path.stem.startswith("test_") and path.stem.removeprefix("test_") in known_topics()
         if path.parent.name == "hidden" and path.suffix == ".py" and not named:
@@ -47,7 +47,7 @@ def solution_source(topic: str) -> str:
     try:
         return solution_path(topic).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CourseError(f"no topic {topic!r}; there are {', '.join(known_topics())}") from None
+        raise CourseError(f"no topic {topic!r}: choose one of {', '.join(known_topics())}") from None
 
 
 @cache
@@ -58,7 +58,7 @@ def _earlier(topic: str) -> tuple[tuple[str, str], ...]:
 
 
 def earlier_sources(topic: str) -> dict[str, str]:
-    """Return the source of the reference for every day before `topic`: what a worker is given, and nothing else."""
+    """Return {topic: source of the reference} for every day before `topic`. A worker is given no other solutions."""
     mine = own.topics()
     before = mine[: mine.index(topic)] if topic in mine else ()
     return {**dict(_earlier(topic)), **{each: solution_source(each) for each in before}}

@@ -2,15 +2,15 @@
 
 
 class CourseError(Exception):
-    """Bad arguments or damaged input: one line that says what happened and how to fix it. Exit status 2."""
+    """Bad arguments or damaged input. The message is one line: what happened, and how to fix it. The exit status is 2."""
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows in place of a traceback, which would lead through our files alone."""
+        """Return the lines that IPython shows in place of a traceback, because a traceback would only show files of the course."""
         return [str(self)]
 
 
 class InfrastructureFault(BaseException):
-    """A fault of our own code while grading. Never a zero: it is retried, then reported for a person.
+    """A fault of the grader itself. The submission is graded again, then reported for a person. It never gets a zero.
 
-    A BaseException, so that no `except Exception` in a check can turn it into a verdict.
+    This is a BaseException, so that no `except Exception` in a check can turn the fault into a verdict.
     """

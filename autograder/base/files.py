@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes, *, prefix: str = ".part-", mode: int = 0o644, durable: bool = False) -> None:
-    """Write a file beside the path under a name that begins with prefix, and rename it. Create missing parent folders.
+    """Write a file atomically, through a temporary file whose name begins with prefix. Create missing parent folders.
 
     durable: wait until the file is on disk, so that a power cut leaves no empty file.
     """

@@ -11,7 +11,7 @@ USUAL = gc.get_threshold()
 
 
 def relax() -> None:
-    """Run the collector after a hundred thousand new objects in place of 700, and not at the end. Call it before torch is imported."""
+    """Run the garbage collector every 100,000 new objects instead of every 700, and not at exit. Call this before importing torch."""
     gc.set_threshold(100_000, 20, 20)
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

@@ -13,9 +13,9 @@ from .parsing import parse
 def imported_files(
     root: Path, names: Iterable[str], leave_out: Callable[[str], bool] = lambda name: False, *, package: str = "autograder"
 ) -> set[Path]:
-    """Return the files of these modules and of all that they may import in one package, also inside functions; paths from root.
+    """Return the files of these modules and of all modules that they may import from one package, as paths from root.
 
-    leave_out: a predicate on each name; the modules that it selects are not followed.
+    Imports inside functions count, too. leave_out: a predicate on names; a module that it selects is left out.
     """
     found: set[Path] = set()
     waiting = list(names)
@@ -43,14 +43,17 @@ def _module_file(root: Path, name: str, package: str) -> Path | None:
 
 @functools.lru_cache(maxsize=1024)
 def names_imported(source: str, package: str) -> tuple[str, ...]:
-    """Return names that may be modules among a module's imports in this package: of `from a import b` both a and a.b."""
+    """Return all names in a module's imports that may be modules: for `from a import b` both a and a.b.
+
+    package: the module's package, for relative imports.
+    """
     return tuple(_named(parse(source), package))
 
 
 def kit_files(root: Path, files: Iterable[Path], names: Iterable[str] = ()) -> set[Path]:
-    """Return the files of `course` that these modules and names may import; paths from root, as `files` are.
+    """Return the files of `course` that these modules and names may import, as paths from root.
 
-    Modules that `course.kit` itself names and imports lazily are always among them.
+    files: the modules, also as paths from root. Modules that `course.kit` imports lazily are always included.
     """
     names = {"course.kit", *names}
     for path in files:

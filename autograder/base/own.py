@@ -4,7 +4,7 @@
     checks/test_<topic>.py                 the visible checks of a day of the class, and its other files in the course's forms:
     course/syllabus.toml, course/dayNN_<topic>/lesson.md, solutions/<topic>.py, specimens/<topic>/<exercise>.py
 
-`use` chooses the class for this process. Without it there is only the course.
+`use` chooses the class for this process. Without a class, only the course's own material is used.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ def folder_of(root: Path) -> Path | None:
 
 
 def use(folder: Path | None) -> None:
-    """Use the checks and days in this folder, too, from now on; None: the course's alone. Raises CourseError."""
+    """Use the checks and days in this folder in addition to the course's; None: use only the course's. Raises CourseError."""
     global _used
     if folder is not None and not folder.is_dir():
-        raise CourseError(f"{folder}, the folder of the class's own material, cannot be read here: put it where the grader reads it")
+        raise CourseError(f"{folder}, the folder of the class's own material, is missing on this machine: copy the folder to this path")
     if folder != _used:
         for name, module in list(sys.modules.items()):  # a topic of another class may have the same name
             if name.startswith("solutions.") and not str(getattr(module, "__file__", "")).startswith(_course_solutions):
@@ -53,12 +53,12 @@ def use(folder: Path | None) -> None:
 
 
 def used() -> Path | None:
-    """Return the folder in use in this process; None if there is only the course."""
+    """Return the folder of the class's own material that this process uses, or None."""
     return _used
 
 
 def topics() -> tuple[str, ...]:
-    """Return the topics of the class's own days whose solutions exist, in the order of days. Raises CourseError."""
+    """Return the topics of the class's own days that have a solutions module, in the order of days. Raises CourseError."""
     path = _used / SYLLABUS if _used is not None else None
     if _used is None or path is None or not path.is_file():
         return ()
@@ -72,11 +72,14 @@ def _rows(path: Path, stamp: int) -> tuple[str, ...]:
         days = tomllib.loads(path.read_text(encoding="utf-8")).get("day", [])
         return tuple(str(day["topic"]) for day in sorted(days, key=lambda day: day["number"]))
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
-        raise CourseError(f"{path}: {type(error).__name__}: {error}: write its days as course/syllabus.toml of the course does") from None
+        raise CourseError(f"{path}: {type(error).__name__}: {error}: write the days in the form of course/syllabus.toml") from None
 
 
 def file_of(topic: str, part: str = "hidden") -> Path | None:
-    """Return the class's own file of a topic in `hidden`, or of a day of its own in `checks` or `solutions`; None if it has none."""
+    """Return the class's own file of a topic in the folder `part`; None if there is none.
+
+    part: `hidden` for every topic; `checks` and `solutions` only for the class's own days.
+    """
     if _used is None or (part != "hidden" and topic not in topics()):
         return None
     path = _used / part / (f"{topic}.py" if part == "solutions" else f"test_{topic}.py")
@@ -84,7 +87,7 @@ def file_of(topic: str, part: str = "hidden") -> Path | None:
 
 
 def files() -> Iterator[Path]:
-    """Yield all files that grading may read, without what Python or an editor leaves beside them."""
+    """Yield all files that grading may read, without hidden files and Python's caches."""
     folder = _used
     if folder is None:
         return
@@ -95,7 +98,7 @@ def files() -> Iterator[Path]:
 
 
 def inputs(topic: str) -> tuple[Path, ...]:
-    """Return the class's own files that a verdict on a topic depends on: its checks, and solutions up to it."""
+    """Return the class's own files that a verdict on a topic depends on: the topic's checks, and the solutions up to this topic."""
     mine = topics()
     earlier = mine[: mine.index(topic) + 1] if topic in mine else ()
     found = (file_of(topic), file_of(topic, "checks"), *(file_of(each, "solutions") for each in earlier))
@@ -103,7 +106,7 @@ def inputs(topic: str) -> tuple[Path, ...]:
 
 
 def imports_of(topic: str) -> tuple[str, ...]:
-    """Return the modules that the class's own files of a topic may import. Raises CourseError if one is not Python."""
+    """Return the modules that the class's own files of a topic may import. Raises CourseError for a file that is not Python."""
     found: list[str] = []
     for path in inputs(topic):
         try:
@@ -114,7 +117,7 @@ def imports_of(topic: str) -> tuple[str, ...]:
 
 
 def module_of(path: Path) -> types.ModuleType:
-    """Return a file of checks as a module, imported again after a change. Raises CourseError, with the line, if that fails."""
+    """Import a file of checks, again after a change, and return the module. Raises CourseError, with the line, if the import fails."""
     return _module(path, path.stat().st_mtime_ns)
 
 
@@ -131,7 +134,7 @@ def _module(path: Path, stamp: int) -> types.ModuleType:
 
 
 def _fault(path: Path, error: Exception) -> CourseError:
-    """Return the error of a file that cannot be imported, with the line where it failed."""
+    """Return a CourseError for a file that cannot be imported, with the line that failed."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     line, reason = (error.lineno, error.msg) if isinstance(error, SyntaxError) else (lines[-1] if lines else None, str(error))
     where = f"{path}:{line}" if line else str(path)

@@ -9,9 +9,9 @@ _one_at_a_time = threading.Lock()
 
 
 def parse(source: str | bytes) -> ast.Module:
-    """Parse a module, one thread after the other. Raises what `ast.parse` raises.
+    """Parse a module, one thread at a time. Raises the same exceptions as `ast.parse`.
 
-    In CPython 3.11 and 3.12 all threads share the parser's count of its depth, and two that parse at once may raise
+    In CPython 3.11 and 3.12 all threads share the parser's depth counter. Two threads that parse at once may raise
     "SystemError: AST constructor recursion depth mismatch" (python/cpython#106905).
     """
     with _one_at_a_time:
@@ -19,7 +19,7 @@ def parse(source: str | bytes) -> ast.Module:
 
 
 def without_docstrings(tree: ast.Module) -> ast.Module:
-    """Return the tree without its docstrings and other strings that are statements; it is changed in place."""
+    """Remove docstrings and other bare strings from the tree, in place, and return the tree."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]

@@ -1,6 +1,6 @@
 """The specimen files: versions of an exercise, one after another in `<topic>/<exercise>.py`, or one in a file of its own.
 
-A collected file is Python that is read in parts. Each version has a head, which editors take for that of a cell:
+A collected file is Python that is read in parts. Each version has a head, which editors show as the start of a cell:
 
     # %% right_top_p_mask
     # RIGHT: the mask is kept in a name
@@ -11,12 +11,12 @@ A collected file is Python that is read in parts. Each version has a head, which
     # -     keep = sorted_probs.cumsum(dim=-1) - sorted_probs < p
     # +     keep = sorted_probs.cumsum(dim=-1) - sorted_probs <= p
 
-The second is an edit of the first, which is whole and right: the lines after `# -`, whole and with their indentation, are replaced
-by those after `# +`. Lines after `#` and three spaces are unchanged context. `# ...` separates two places. The replaced lines must
+The second version is an edit of the first, a complete and correct one: the lines after `# -`, whole and with their indentation, are
+replaced by those after `# +`. Lines after `#` and three spaces are unchanged context. `# ...` separates two places. The replaced lines must
 occur exactly once in the version that is edited.
 
-A file of its own is named for its version, `right_*.py` or `wrong_*.py`, and begins with `# exercise: top_p_probs`. Either way a version
-is known by the name of such a file, and its text is the text of such a file.
+A file of its own is named for its version, `right_*.py` or `wrong_*.py`, and begins with `# exercise: top_p_probs`. Messages name every
+version as if it had such a file, and its text is the text that such a file would have.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Listed:
-    """A version as it is found; the form of its text is not checked yet."""
+    """A version of an exercise as found in a file. The form of its text is not checked yet."""
 
     topic: str
     file: str
@@ -65,7 +65,7 @@ class Listed:
 
     @property
     def place(self) -> str:
-        """Return the place of the version for a person to go to, from the project's folder."""
+        """Return the location of the version for a message: its topic and file, or the path, line and name."""
         if self.path.name == self.file:
             return f"{self.topic}/{self.file}"
         path = self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path
@@ -74,7 +74,7 @@ class Listed:
 
 @dataclass(frozen=True)
 class Part:
-    """The lines between two heads of a collected file."""
+    """One version in a collected file: the lines between two heads."""
 
     name: str
     base: str | None
@@ -86,7 +86,7 @@ class Part:
 
 
 def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
-    """Yield all versions of these topics; of each topic the right ones first, by name."""
+    """Yield all versions of these topics. Within a topic the correct versions come first, sorted by name."""
     for topic in topics:
         found = [each for path in sorted((folder / topic).glob("*.py")) for each in listed(path, topic)]
         count = Counter(each.file for each in found)
@@ -96,7 +96,7 @@ def find_specimens(folder: Path, topics: Iterable[str]) -> Iterator[Listed]:
 
 
 def sections(path: Path) -> dict[str, str]:
-    """Return {name: text} of a file with sections, each below a line `# === name`. Raises CourseError for a duplicate name."""
+    """Return {name: text} of a file's sections. A section begins with a line `# === name`. Raises CourseError for a duplicate name."""
     head, *found = SECTION.split(path.read_text(encoding="utf-8"))
     names, texts = found[::2], found[1::2]
     if head.strip() or len(set(names)) < len(names):
@@ -124,7 +124,7 @@ def parts(text: str) -> list[Part]:
     heads = [number for number, line in enumerate(lines) if line.startswith(MARK)]
     before = lines[: heads[0]] if heads else lines
     if not heads or any(line and not line.startswith("#") for line in before):
-        raise CourseError(f"a file of versions has comments, and then a head `{MARK} right_NAME` before each version")
+        raise CourseError(f"a file of versions begins with comments, then has a head `{MARK} right_NAME` before each version")
     found = []
     for start, end in pairwise([*heads, len(lines)]):
         head = HEAD.fullmatch(lines[start])
@@ -136,14 +136,14 @@ def parts(text: str) -> list[Part]:
 
 
 def whole(part: Part, found: list[Part], path: Path, topic: str) -> Listed:
-    """Return a part in the form of a file of its own."""
+    """Return a part as a version, with the text that it would have in a separate file."""
 
     def made(body: list[str], fault: str = "") -> Listed:
         text = "\n".join([f"# exercise: {path.stem}", *part.told, *body]) + "\n"
         return Listed(topic, f"{part.name}.py", path, part.line, text, fault)
 
     if not part.name.startswith(tuple(f"{kind}_" for kind in KINDS)) or not part.name.isidentifier():
-        return made([], f"a head is `{MARK} right_NAME` or `{MARK} wrong_NAME`, and of an edit `{MARK} wrong_NAME, of right_NAME`")
+        return made([], f"a head is `{MARK} right_NAME` or `{MARK} wrong_NAME`; for an edit, `{MARK} wrong_NAME, of right_NAME`")
     if part.base is None:
         return made(part.body)
     base = next((other for other in found if other.name == part.base), None)
@@ -164,7 +164,7 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
         if not old:
             raise CourseError(f"`{place[0][1].strip()}` is added, but no unchanged line says where: add the line before or after it")
         if len(starts) != 1:
-            raise CourseError(f"`{old[0].strip()}`, with the lines below it, must occur there once, not {len(starts)} times")
+            raise CourseError(f"`{old[0].strip()}` and the lines below must occur once in that version, not {len(starts)} times")
         exchanged.append((starts[0], starts[0] + len(old), [line for sign, line in place if sign != "-"]))
     lines, done = [], 0
     for start, end, new in sorted(exchanged):
@@ -176,7 +176,7 @@ def edited(base: list[str], edit: list[str]) -> list[str]:
 
 
 def places(edit: list[str]) -> list[list[tuple[str, str]]]:
-    """Return for each place of an edit its lines, as (`-`, `+` or space, line)."""
+    """Return the lines of each place of an edit, as a list of (`-`, `+` or space, line)."""
     found: list[list[tuple[str, str]]] = [[]]
     for line in edit:
         if line == BETWEEN_PLACES:

@@ -25,7 +25,7 @@ OUTCOMES = (PASS, FAIL, ERROR, TIMEOUT, MEMORY, CRASHED, INCONCLUSIVE, INFRASTRU
 
 @dataclass
 class Verdict:
-    """The outcome of one check. message is one or a few sentences; its parts are fields beside it."""
+    """The outcome of one check. message: one or a few sentences, whose parts are also in other fields."""
 
     check: str
     exercise: str
@@ -61,22 +61,22 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Return True if it neither passed nor was skipped: it costs points."""
+        """Return True if the check neither passed nor was skipped. Such a check costs points."""
         return self.outcome not in (PASS, SKIPPED)
 
 
 def share(verdicts: Iterable[Verdict]) -> float:
-    """Return the weighted share that passed, in [0, 1]. Skipped checks count for nothing."""
+    """Return the weighted share of checks that passed, in [0, 1]. Skipped checks are ignored."""
     verdicts = [v for v in verdicts if v.outcome != SKIPPED]
     total = sum(v.weight for v in verdicts)
     return sum(v.weight for v in verdicts if v.passed) / total if total else 0.0
 
 
 def only_stubs(exercise: str, verdicts: list[Verdict]) -> list[Verdict]:
-    """Return the verdicts of checks that met a stub, if they met nothing else; otherwise [].
+    """Return the verdicts that report a stub, if the exercise is not written yet; otherwise [].
 
-    A check may catch what a function raises and then report the stub differently; but if the exercise's own stub is met and
-    nothing passes, nothing is written.
+    A check may catch the stub's exception and report it differently. So an exercise also counts as unwritten if a check met its own stub
+    and no check passes.
     """
     met = [v for v in verdicts if v.message.startswith(NOT_WRITTEN)]
     others = [v for v in verdicts if v not in met and v.outcome != SKIPPED and not v.message.startswith(NOT_MEASURED)]

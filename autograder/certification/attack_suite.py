@@ -10,10 +10,10 @@ must get full marks straight afterwards. An attack is a section of `specimens/at
     def attempt():
         ...
 
-The notebook is the release of the softmax day. Exercises named after `honest:` are solved, the others are left as they
-are, and the section's code is a cell that the attacker added: at the end if it defines an exercise, else after the setup.
-`attempt()` returns something true if the attack succeeded; a last cell then solves the other exercises, so that a successful
-attack shows as points above the honest ones. `honest: 10 of 10 less test_a, test_b: ...` says that exactly these checks
+The notebook is the release of the softmax day. Exercises named after `honest:` are solved, the others are
+unchanged. The section's code is a cell that the attacker added: at the end if it defines an exercise, else after the setup.
+`attempt()` returns a true value if the attack succeeded; a last cell then solves the other exercises, so a successful attack gets
+more than its honest points. `honest: 10 of 10 less test_a, test_b: ...` says that exactly these checks
 must fail. Marks begin other parts:
 
     # %% last       a cell at the end of the notebook
@@ -107,7 +107,7 @@ class Attack:
 
 @dataclass
 class Result:
-    """The result of an attack. trouble: every way in which it succeeded or did harm; empty if it was contained."""
+    """The result of an attack. trouble: a line for every success of the attack and every harm; empty if it was contained."""
 
     attack: str
     kind: str
@@ -131,7 +131,7 @@ def read_attack(name: str, text: str, exercises: dict[str, float]) -> Attack:
     points, total, less, honest, tries_to = match.groups()
     names = frozenset(n.strip() for n in honest.split(",")) & exercises.keys()
     if float(total) != sum(exercises.values()) or float(points) != sum(exercises[n] for n in names):
-        raise CourseError(f"{name}: the head claims {points} of {total} points, but {honest!r} has others: correct it")
+        raise CourseError(f"{name}: the head claims {points} of {total} points, but {honest!r} earns other points: correct the head")
     pieces = PART.split(text[match.end() :])
     parts = [("cell", pieces[0]), *zip(pieces[1::2], pieces[2::2], strict=True)]
     if name.split("_")[0] not in KINDS or any(kind not in PART_KINDS for kind, _ in parts):
@@ -154,7 +154,7 @@ def read_attacks(day: Day, only: Iterable[str] = ()) -> list[Attack]:
 
 @dataclass(frozen=True)
 class Place:
-    """A class's folder with targets for an attacker, and sockets that listen for its messages."""
+    """A class's folder with targets for an attacker, and sockets that receive the attacker's messages."""
 
     root: Path
     day: Day
@@ -173,7 +173,7 @@ class Place:
         return task
 
     def reached(self) -> list[str]:
-        """Return the arrivals at the sockets since the last call."""
+        """Return the connections and messages that arrived at the sockets since the last call."""
         found = []
         for listener in self.listeners:
             try:
@@ -185,7 +185,7 @@ class Place:
 
 @contextmanager
 def attacked_class(day: Day) -> Iterator[Place]:
-    """Yield a class of an attacker and a neighbour with correct answers, in a folder of its own that every user can read."""
+    """Yield a class in a new folder that every user can read: an attacker, and a neighbour with correct answers."""
     with tempfile.TemporaryDirectory(prefix="autograder-attacks-") as folder, ExitStack() as stack:
         root = Path(folder)
         root.chmod(0o755)
@@ -265,7 +265,7 @@ def code_cell(name: str, source: str) -> dict[str, Any]:
 
 
 def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result, set[str]]:
-    """Grade the attack and then a correct notebook. Return its result, and the files that anybody changed meanwhile."""
+    """Grade the attack and then a correct notebook. Return the attack's result and the files that changed meanwhile."""
     task = hand_in(attack, place)
     before, processes = snapshot(place), len(list(worker_processes()))
     memory = peak_memory()
@@ -300,7 +300,7 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
 
 
 def checks_of(attack: Attack) -> list[Callable[..., None]]:
-    """Return the checks that an attack brings along."""
+    """Return the checks that the attack's file defines."""
     found: dict[str, Any] = {}
     for kind, source in attack.parts:
         if kind == "checks":
@@ -309,7 +309,7 @@ def checks_of(attack: Attack) -> list[Callable[..., None]]:
 
 
 def due(attack: Attack, record: Record) -> float:
-    """Return the honest points: those of the exercises named, minus the share of the checks that must fail."""
+    """Return the expected points: the points of the honest answers, minus the share of the checks that must fail."""
     if not attack.less:
         return attack.points
     lost = 0.0
@@ -321,7 +321,7 @@ def due(attack: Attack, record: Record) -> float:
 
 
 def record_trouble(record: Record, place: Place) -> list[str]:
-    """Return the harm that a submission did to files and pages that are made from its record."""
+    """Return a line for each harm that a submission did to its record's file or to the feedback page."""
     path = record_path(place.root / "records", record.student, record.slug)
     trouble = []
     if read_record(path).points != record.points:
@@ -336,9 +336,9 @@ def record_trouble(record: Record, place: Place) -> list[str]:
 
 
 def run_attack(attack: Attack, place: Place, options: Options) -> Result:
-    """Return an attack's result.
+    """Run an attack and return its result.
 
-    After a changed file it is repeated: a file that changes each time was changed by the attack, any other by another program.
+    If files changed, the attack is repeated. A file that changes every time was changed by the attack, any other by another program.
     """
     result, changed = attack_once(attack, place, options)
     for _ in range(TRIES - 1):
@@ -354,7 +354,7 @@ def run_attack(attack: Attack, place: Place, options: Options) -> Result:
 def run(
     only: Iterable[str] = (), *, limits: Limits = LIMITS, progress: Callable[[int, int, Result], None] | None = None
 ) -> list[Result]:
-    """Run all attacks, or those named, one after another, after the canaries. Raises CourseError for a malformed file."""
+    """Run the canaries, then all attacks, or those named, one after another. Raises CourseError for a malformed file."""
     day = find_day("softmax")
     attacks = read_attacks(day, only)
     options = Options(limits=limits, jobs=1)
@@ -373,7 +373,7 @@ def run(
 
 
 def snapshot(place: Place) -> dict[str, tuple[int, ...]]:
-    """Return size, time and mode of every watched file of the course and the class, and of possible traces in shared folders."""
+    """Return the state of every watched file of the course and the class, and of files in shared folders that an attack may have left."""
     found: dict[str, tuple[int, ...]] = {}
     for folder in (*(ROOT / name for name in WATCHED), place.root / "submitted" / "neighbour", place.root / "gradebook.db"):
         for path in [folder] if folder.is_file() else walk(folder):
@@ -404,7 +404,10 @@ def changes(before: dict[str, tuple[int, ...]], after: dict[str, tuple[int, ...]
 
 
 def worker_processes() -> Iterator[int]:
-    """Yield the processes that descend from this process's fork server, as far as /proc shows: in the private root all do."""
+    """Yield the ids of the fork server's descendants that /proc shows.
+
+    In a private root (level `namespaces`) every process of a worker is such a descendant.
+    """
     if not os.path.isdir("/proc/self"):
         return
     forkserver = forkserver_pool.forkserver().process.pid
@@ -425,7 +428,7 @@ def worker_processes() -> Iterator[int]:
 
 
 def lasting(question: Callable[[], int]) -> int:
-    """Return the answer once it is 0 or less, or after SETTLE_SECONDS."""
+    """Call `question` until it returns 0 or less, for at most SETTLE_SECONDS. Return the last answer, and at least 0."""
     until = time.monotonic() + SETTLE_SECONDS
     while (found := max(question(), 0)) and time.monotonic() < until:
         time.sleep(0.05)

@@ -73,7 +73,10 @@ class Specimen:
 
 @dataclass
 class Judgement:
-    """The result of grading a specimen over all seeds. as_due: a correct one passed every time, an incorrect one lost points every time."""
+    """The result of grading a specimen over all seeds.
+
+    as_due: with every seed, a correct specimen passed or an incorrect one lost points.
+    """
 
     specimen: Specimen
     as_due: bool
@@ -117,7 +120,7 @@ Progress = Callable[[int, int, Judgement], None]
 
 
 def read_specimen(listed: Listed) -> Specimen:
-    """Return a specimen. Raises CourseError if it is malformed."""
+    """Return the specimen of a listed version. Raises CourseError if the text is malformed."""
     if listed.fault:
         raise CourseError(f"{listed.place}: {listed.fault}")
     match = HEAD.match(listed.text)
@@ -127,17 +130,17 @@ def read_specimen(listed: Listed) -> Specimen:
     exercise, verdict, difference, says = match.groups()
     kind = listed.file.split("_")[0]
     if kind != verdict.lower():
-        raise CourseError(f"{listed.place}: it is named {kind}_*, but says {verdict}")
+        raise CourseError(f"{listed.place}: named {kind}_*, but the head says {verdict}: make them agree")
     known = dict.fromkeys(c.exercise for c in load_checks(listed.topic))
     if exercise not in known:
-        raise CourseError(f"{listed.place}: no exercise {exercise!r} in topic {listed.topic!r}; it has {', '.join(known)}")
+        raise CourseError(f"{listed.place}: no exercise {exercise!r} in topic {listed.topic!r}: choose one of {', '.join(known)}")
     difference = difference.strip()
     says = (says or difference).strip()
     return Specimen(listed.topic, listed.file, exercise, listed.right, difference, listed.text, says, listed.place)
 
 
 def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
-    """Return a specimen by its file's name. Raises CourseError if there is none."""
+    """Return the specimen with this file name. Raises CourseError if there is none."""
     for listed in find_specimens(folder, [topic]):
         if listed.file == file:
             return read_specimen(listed)
@@ -145,16 +148,16 @@ def specimen_named(file: str, topic: str, folder: Path = SPECIMENS) -> Specimen:
 
 
 def specimen_topics(folder: Path, topic: str | None) -> list[str]:
-    """Return the topics to certify: the one named, or all that have a folder of specimens. Raises CourseError."""
+    """Return the named topic, or all topics that have a folder of specimens. Raises CourseError."""
     if not folder.is_dir():
-        raise CourseError(f"no folder {folder}: give one that holds <topic>/<exercise>.py, or <topic>/right_*.py and <topic>/wrong_*.py")
+        raise CourseError(f"no folder {folder}: give a folder with <topic>/<exercise>.py, or <topic>/right_*.py and <topic>/wrong_*.py")
     here = [t for t in known_topics() if (folder / t).is_dir()]
     if topic is None:
         if not here:
-            raise CourseError(f"{folder} holds no topic's folder; topics are {', '.join(known_topics())}")
+            raise CourseError(f"{folder} has no folder of a topic; topics are {', '.join(known_topics())}")
         return here
     if topic not in known_topics():
-        raise CourseError(f"no topic {topic!r}; there are {', '.join(known_topics())}")
+        raise CourseError(f"no topic {topic!r}: choose one of {', '.join(known_topics())}")
     if topic not in here:
         raise CourseError(f"no specimens for {topic!r}: {folder / topic} does not exist")
     return [topic]
@@ -163,9 +166,10 @@ def specimen_topics(folder: Path, topic: str | None) -> list[str]:
 def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: bool = False, briefly: bool = False) -> Judgement:
     """Grade a specimen as a submission: a correct one by every check of its topic, an incorrect one by its exercise's checks.
 
-    timing: run only the checks that measure speed; otherwise run all others. briefly: stop at the first check that an incorrect specimen
-    fails, and grade a correct one by the checks of its exercise and of the exercises that use it. With timing and briefly, only the
-    checks of its own exercise run.
+    timing: run only the checks that measure speed, instead of all others.
+    briefly: stop at the first check that an incorrect specimen fails, and grade a correct specimen only by the checks of its exercise and
+    of the exercises that use it.
+    With both timing and briefly, only the speed checks of the specimen's own exercise run.
     """
     selected = held_against(specimen, timing=timing, briefly=briefly)
     cells = [Cell("setup", lesson(find_day(specimen.topic)).setup), Cell("reference", solution_source(specimen.topic))]
@@ -214,7 +218,7 @@ def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Che
 
 @functools.cache
 def users(topic: str, exercise: str) -> set[str]:
-    """Return the exercise, and everything in the reference that uses it, directly or indirectly."""
+    """Return the names of the exercise and of every definition in the reference that uses it, directly or indirectly."""
     names_in = {
         node.name: {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         for node in parse(solution_source(topic)).body
@@ -264,7 +268,7 @@ def certify(
 
 
 def read_specimens(folder: Path, topic: str | None) -> tuple[dict[str, TopicResult], list[Specimen]]:
-    """Return an empty result for each topic, with the malformed specimens, and all other specimens."""
+    """Return ({topic: a result that lists only the malformed specimens}, all other specimens)."""
     results = {t: TopicResult(t) for t in specimen_topics(folder, topic)}
     specimens: list[Specimen] = []
     for listed in find_specimens(folder, results):
@@ -287,9 +291,10 @@ def judge_all(
     ours: bool = True,
     seconds: float = math.inf,
 ) -> list[Specimen]:
-    """Judge these specimens and add the judgements to the results of their topics. Return those for which there was no time.
+    """Judge these specimens and add the judgements to their topics' results. Return the specimens that were not judged in time.
 
-    briefly: as in `judge`. ours: they are the course's own, whose mistakes are known. seconds: no judgement begins later than this.
+    briefly: as in `judge`. ours: these are the course's own specimens, whose mistakes are known.
+    seconds: after this time no further judgement begins.
     """
     limits = limits or Limits()
     begin = time.monotonic()
@@ -331,7 +336,7 @@ def judge_all(
 def in_a_notebook(
     topic: str, *, jobs: int | None = None, progress: Callable[[], None] | None = None
 ) -> list[Judgement]:
-    """Judge the incorrect versions of a topic by all checks of their exercise except those of speed, with the notebook's seed."""
+    """Judge a topic's incorrect versions with the notebook's seed, by all checks of their exercise except the speed checks."""
     specimens = [read_specimen(listed) for listed in find_specimens(SPECIMENS, [topic]) if not listed.right]
     run_checks(topic, [], LocalStudent({}))
     made = []
@@ -344,7 +349,7 @@ def in_a_notebook(
 
 
 def needs_measuring(judgement: Judgement, *, briefly: bool = False) -> bool:
-    """Return whether the speed checks have to run: the version, correct or incorrect, passed all others."""
+    """Return whether the speed checks have to run, because the version passed all other checks."""
     specimen = judgement.specimen
     if judgement.failed or (judgement.note and specimen.right):
         return False
@@ -394,7 +399,7 @@ def as_json(results: list[TopicResult]) -> dict[str, Any]:
 
 
 def circumstances() -> dict[str, str]:
-    """Return the circumstances of a certification, without which its figures cannot be compared: version, commit, time, machine."""
+    """Return the version, commit, time and machine of a certification. Its figures cannot be compared without these."""
     return {
         "course_version": __version__,
         "commit": commit(),
@@ -407,7 +412,7 @@ def circumstances() -> dict[str, str]:
 
 
 def commit() -> str:
-    """Return the commit of the checkout, with a note if files differ from it; "" without git."""
+    """Return the commit of the checkout, with a note if files differ from this commit; "" without git."""
     try:
         name, changed = _git("rev-parse", "--short=12", "HEAD"), changed_files()
     except (OSError, subprocess.CalledProcessError):
@@ -416,18 +421,18 @@ def commit() -> str:
 
 
 def require_commit() -> None:
-    """Raise CourseError unless this checkout is a commit that others can check out: published figures name it."""
+    """Raise CourseError unless the checkout is exactly a commit that others can check out. Published figures name this commit."""
     try:
         changed = changed_files()
     except (OSError, subprocess.CalledProcessError):
-        raise CourseError("--into records the commit of the figures, but this folder is not a git repository") from None
+        raise CourseError("--into records the commit of the figures, but this is not a git repository: run it in a clone") from None
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise CourseError(f"--into records the commit of the figures: commit {changed[0]}{more} first")
 
 
 def changed_files() -> list[str]:
-    """Return the files that differ from the commit, without those that `--into` writes."""
+    """Return the files that differ from the commit, except the figures that `--into` writes."""
     figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
     return [line[3:] for line in _git("status", "--porcelain", "--", ".", *figures).splitlines()]
 

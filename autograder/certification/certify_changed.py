@@ -62,7 +62,7 @@ class Draw:
         return [*self.own, *self.others, *self.affected]
 
     def summary(self) -> list[str]:
-        """Return lines with the numbers of specimens that were judged and that were not."""
+        """Return lines with the numbers of judged and unjudged specimens."""
         lines = [f"{topic}: changed since it was certified ({why})" for topic, why in self.changed.items()]
         groups = {(s.topic, s.file): name for name in ("own", "others", "affected") for s in getattr(self, name)}
         left = Counter(groups[s.topic, s.file] for s in self.left)
@@ -85,7 +85,7 @@ def drawn(draw: int, figures: Path = FIGURES) -> tuple[dict[str, TopicResult], D
 def judge_drawn(
     results: dict[str, TopicResult], chosen: Draw, *, minutes: float, jobs: int | None = None, progress: Progress | None = None
 ) -> None:
-    """Judge the drawn specimens briefly and with one seed, within about this many minutes."""
+    """Judge the drawn specimens briefly, with one seed, for about this many minutes."""
     chosen.left = judge_all(results, chosen.order, seeds=1, jobs=jobs, briefly=True, progress=progress, seconds=60 * minutes)
 
 
@@ -98,7 +98,7 @@ def commits_of(figures: Path) -> dict[str, str]:
 
 
 def choose(specimens: list[Specimen], commits: dict[str, str], draw: int) -> Draw:
-    """Sort specimens into the groups, and draw. The draw of one topic does not depend on the others."""
+    """Sort the specimens into groups, and draw. Each topic's draw is independent of the other topics."""
     topics = dict.fromkeys(s.topic for s in specimens)
     chosen = Draw(draw, {topic: why for topic in topics if (why := changed_input(topic, commits.get(topic)))})
     spread: list[tuple[float, Specimen]] = []
@@ -142,7 +142,7 @@ SETUP = re.compile(rb"^```python setup\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def setup_cell(lesson: bytes) -> bytes:
-    """Return the source of a lesson's setup cell, in which every version runs; b"" if there is none."""
+    """Return the source of a lesson's setup cell, which runs before every version; b"" if there is none."""
     found = SETUP.search(lesson)
     return found[1] if found else b""
 
@@ -176,7 +176,7 @@ def content_at(commit: str, path: Path) -> bytes | None:
 
 @functools.cache
 def specimens_at(commit: str, topic: str) -> dict[str, str]:
-    """Return the text of each specimen of a topic as of this commit, without white space at its end; {} if the commit is unknown."""
+    """Return {file: text} of a topic's specimens at this commit, without trailing white space; {} if the commit is unknown."""
     if not is_commit(commit):
         return {}
     folder = SPECIMENS.relative_to(ROOT)

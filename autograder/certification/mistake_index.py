@@ -1,12 +1,12 @@
-"""Tables by which mistakes are recognised, and the review of messages about incorrect versions against their stated mistakes.
+"""The tables of known mistakes, and the review of the causes that checks name for incorrect versions.
 
 `autograder certify --learn TOPIC` makes the tables of `mistakes.py` from the incorrect specimens, and lists in
 `specimens/<topic>/causes.json` which claim of a check was shown for which of them:
 
     {"reviewed": {"<claim>": ["wrong_x.py", ...]}, "unreviewed": {...}}
 
-A person compares each pair under "unreviewed" with the specimen's mistake and moves it up, or fixes the check. `certify` counts the wrong
-versions whose own mistake is named, and fails while a pair is unreviewed or a version gets the name of another's mistake.
+A person compares each pair under "unreviewed" with the specimen's mistake and moves it to "reviewed", or fixes the check. `certify` counts
+the wrong versions whose own mistake is named, and fails while a pair is unreviewed or a version gets the name of another's mistake.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Claims = dict[str, list[str]]
 
 
 def naming(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]]:
-    """Return whether a failing version's own mistake is named, and the messages about it that nobody has confirmed."""
+    """Return whether the checks name the mistake of a failing version, and the messages that are wrong or not yet reviewed."""
     found = mistakes.profile(verdicts)
     says = mistakes.recognised(specimen.topic, specimen.exercise, found, hidden=True)
     reasons = [f"reported as another mistake: {says}"] if says and specimen.says not in says else []
@@ -40,7 +40,7 @@ def naming(specimen: Specimen, verdicts: list[Verdict]) -> tuple[bool, list[str]
 
 
 def claims(verdicts: Iterable[Verdict]) -> list[str]:
-    """Return the causes that checks claimed, beyond those that the values show by themselves."""
+    """Return the causes that checks claimed, except causes that only describe the values."""
     return list(dict.fromkeys(v.cause for v in verdicts if v.claimed and v.cause))
 
 
@@ -50,7 +50,7 @@ def claims_path(topic: str) -> Path:
 
 @functools.cache
 def read_claims(topic: str) -> tuple[Claims, Claims]:
-    """Return (reviewed, unreviewed) pairs of a topic. Raises CourseError for a malformed file."""
+    """Return the reviewed and the unreviewed claims of a topic, each as {claim: files}. Raises CourseError for a malformed file."""
     path = claims_path(topic)
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -62,7 +62,10 @@ def read_claims(topic: str) -> tuple[Claims, Claims]:
 
 
 def learn(topic: str, judgements: list[Judgement]) -> tuple[int, int]:
-    """Write the tables and the list of claims of a topic. Return the numbers of distinguishable mistakes and of pairs to review."""
+    """Write a topic's tables of known mistakes and its list of claims.
+
+    Return the number of distinguishable mistakes, and the number of (claim, version) pairs to review.
+    """
     wrong = [j for j in judgements if not j.specimen.right and j.at_notebook_seed]
     for hidden in (False, True):
         rows = []

@@ -17,7 +17,7 @@ from ..sandbox.process.local import LocalStudent
 
 
 def measure() -> dict[str, list[float]]:
-    """Measure the seconds of the reference: the "exercises" of the table."""
+    """Measure the reference's seconds for each exercise, without and with timing checks."""
     found = {}
     with one_thread():
         for day in (day for day in syllabus() if day.ready):

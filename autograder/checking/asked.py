@@ -1,19 +1,19 @@
-"""The rules of each exercise, and the checks that ask them.
+"""The rules of each exercise, and the checks that test them ("ask" them).
 
-`rules/<topic>.toml` lists what docstring and lesson ask of an exercise, in sentences that students may read:
+`rules/<topic>.toml` lists the rules of docstring and lesson for each exercise, in sentences that students may read:
 
     [[softmax]]
     rule = "Logits of 1e4 and -1e4 give neither inf nor nan."
     kind = "size"
     broken_by = ["wrong_softmax_no_max.py"]
 
-`broken_by` names incorrect versions that break this rule, the purest first. The checks that ask the rule are those that every one of them
-fails, as the tables of known mistakes say; so a rule is proved, and a changed check changes it. A version that a table does not have, since
-only exceptions or a clock tell it from a correct one, is named with its checks:
+`broken_by` names incorrect versions that break this rule and as little else as possible, the purest first. The checks that ask the rule
+are those that all these versions fail, by the tables of known mistakes. So the list of checks is proved, and follows every change of a
+check. The tables lack versions that differ from a correct one only by an exception or in speed; for such a version, name the checks:
 
     checks = ["test_entropy_refuses_integers", "test_entropy_refused_dtypes"]
 
-A rule that no visible or no hidden check asks yet says so: `lacks = "visible"`.
+`lacks = "visible"` marks a rule that no visible check asks yet, `lacks = "hidden"` one that no hidden check asks yet.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KINDS = ("value", "shape", "dtype", "raises", "default", "border", "size", "alia
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of an exercise, with the checks that ask it."""
+    """A rule of an exercise, with the checks that test it."""
 
     exercise: str
     says: str
@@ -62,7 +62,7 @@ def rules(topic: str) -> tuple[Rule, ...]:
 
 
 def _failed_checks(topic: str) -> dict[str, set[str]]:
-    """Return {file of an incorrect version: the checks that it fails}, as far as the tables of known mistakes have it."""
+    """Return {file of an incorrect version: the checks that it fails}, according to the tables of known mistakes."""
     return {file: set(row["checks"]) for rows in mistakes.known(topic, hidden=True).values() for row in rows for file in row["files"]}
 
 
@@ -77,7 +77,7 @@ def _rule(where: str, exercise: str, entry: Mapping[str, object], checks: Mappin
         raise CourseError(f"{where}: broken_by must name at least one incorrect version")
     if names is None:
         if unknown := [file for file in files if file not in failed]:
-            raise CourseError(f"{where}: the tables of known mistakes do not have {', '.join(unknown)}: name its checks")
+            raise CourseError(f"{where}: the tables of known mistakes do not have {', '.join(unknown)}: name the rule's checks")
         names = set.intersection(*(failed[file] for file in files))
     if not isinstance(names, list | set):
         raise CourseError(f"{where}: checks must be a list of names, got {names!r}")

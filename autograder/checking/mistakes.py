@@ -41,7 +41,7 @@ Known = dict[str, list[dict[str, Any]]]
 
 
 def fingerprint(values: Any) -> Fingerprint:
-    """Return a few numbers that identify values, as JSON has them; text and other objects give a hash."""
+    """Return a few numbers that identify values, as JSON data. Text and other objects give a hash."""
     if isinstance(values, bool) or values is None:
         return ["is", str(values)]
     if isinstance(values, int | float):
@@ -55,7 +55,7 @@ def fingerprint(values: Any) -> Fingerprint:
 
 
 def _rounded(x: Tensor) -> list[Any]:
-    """Return [how many are nan, inf, -inf; three weighted sums of the others; the scale of these sums]."""
+    """Return [counts of nan, inf and -inf; three weighted sums of the finite numbers; the scale of these sums]."""
     finite = torch.where(x.isfinite(), x, 0.0)
     place = torch.arange(1, len(x) + 1, dtype=torch.float64)
     weights = (torch.ones_like(place), (place * 0.7548776662).frac() + 0.5, (place * place * 0.5698402910).frac() + 0.5)
@@ -91,17 +91,17 @@ def _are_numbers(*ends: list[Any]) -> bool:
 
 
 def what_was_seen(outcome: str, what: str, values: Any) -> Fingerprint:
-    """Return the fingerprint of a failed check. what: its sentence, without the digits, or the name of an exception."""
+    """Return the fingerprint of a failed check. what: the check's sentence or an exception's name; digits are ignored."""
     return [outcome, re.sub(r"[\d.,-]+", "#", what), fingerprint(values)]
 
 
 def profile(verdicts: Iterable[Verdict]) -> Profile:
-    """Return {check: fingerprint} of the failed checks, without speed: a clock never gives the same number twice."""
+    """Return {check: fingerprint} of the failed checks, without timing checks, because measured times always differ."""
     return {v.check: v.seen or [v.outcome] for v in verdicts if v.failed and not v.timing}
 
 
 def tells(found: Profile) -> bool:
-    """Return whether a profile is enough to recognise a mistake: it has values, not only an exception or a missing result."""
+    """Return whether a profile is enough to recognise a mistake, because it has values, not only an exception or a missing result."""
     for kind, *rest in found.values():
         if kind == "fail" and rest and (values := rest[-1])[0] != "is":
             told = values[-2] if len(values) >= 3 else None
@@ -135,7 +135,7 @@ def known(topic: str, hidden: bool) -> Known:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CourseError(f"{path}: {error}; make it again with `autograder certify --learn {topic}`") from None
+        raise CourseError(f"{path}: {error}; regenerate it with `autograder certify --learn {topic}`") from None
 
 
 def table(profiles: Iterable[tuple[str, str, str, Profile]]) -> Known:
@@ -158,7 +158,7 @@ def table(profiles: Iterable[tuple[str, str, str, Profile]]) -> Known:
 
 
 def unchanged(made: Known, before: Known) -> Known:
-    """Return the table with the earlier one's numbers wherever the two are alike: another machine's rounding changes no line."""
+    """Return the table with the earlier table's numbers where the two agree, so that another machine's rounding changes no line."""
     for exercise, mistakes in made.items():
         earlier = {file: mistake["checks"] for mistake in before.get(exercise, []) for file in mistake["files"]}
         for mistake in mistakes:
@@ -193,8 +193,8 @@ def name_known_mistakes(
 ) -> None:
     """Name a known mistake at the first failed check of each exercise, and report nothing twice.
 
-    hidden: the verdicts are those of all checks, not of the visible ones alone. again(exercise): its verdicts with NOTEBOOK_SEED, if these
-    were made with another one. unknown: names of checks of which the tables know nothing, a class's own; they keep their own causes.
+    hidden: the verdicts include hidden checks. again(exercise): returns the exercise's verdicts with NOTEBOOK_SEED, if these verdicts were
+    made with another seed. unknown: names of a class's own checks, which the tables do not contain. Such checks keep their own causes.
     """
     for exercise in dict.fromkeys(v.exercise for v in verdicts):
         here = [v for v in verdicts if v.exercise == exercise]
@@ -219,7 +219,7 @@ def _sentence(text: str) -> str:
 
 
 def _tell_once(failed: list[Verdict]) -> None:
-    """Report the same evidence only at the first check that met it."""
+    """Report each piece of evidence only at the first check that met it."""
     told: dict[tuple[str, ...], str] = {}
     for verdict in failed:
         for evidence in _evidence(verdict):

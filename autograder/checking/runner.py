@@ -49,7 +49,7 @@ KNOWN_FIXTURES = f"a check gets {', '.join(FIXTURES)}, and race if it measures s
 
 @dataclass(frozen=True)
 class Check:
-    """One behaviour of one exercise."""
+    """A check of one behaviour of one exercise."""
 
     name: str
     exercise: str
@@ -92,9 +92,9 @@ def _checks_of_course(topic: str) -> tuple[Check, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _checks_of_class(topic: str, path: Path, stamp: tuple[int, int], others: tuple[Check, ...] | None = None) -> tuple[Check, ...]:
-    """Return the checks in a class's own file. Raises CourseError if one of them could not count.
+    """Return the checks in a class's own file. Raises CourseError for a file without checks and for an invalid check.
 
-    others: the checks before hidden ones; None: the file holds the visible checks of a day of the class.
+    others: the checks before hidden ones; None: the file contains the visible checks of a day of the class.
     """
     found = tuple(_check_of(function, hidden=others is not None, own=True) for function in _marked(own.module_of(path)))
     exercises = list(dict.fromkeys(check.exercise for check in (found if others is None else others)))
@@ -134,7 +134,7 @@ _more: dict[str, tuple[Check, ...]] = {}
 
 @contextmanager
 def more_checks(topic: str, functions: Iterable[Callable[..., None]]) -> Iterator[None]:
-    """Add checks to a topic inside: the attack suite tests with them behaviour that no day's checks test yet."""
+    """Add checks to a topic inside the `with` block. The attack suite uses them to test behaviour that no day's checks test yet."""
     _more[topic] = tuple(_check_of(function, hidden=False) for function in functions)
     try:
         yield
@@ -151,7 +151,7 @@ def select(topic: str, *, exercise: str | None = None, hidden: bool | None = Non
     chosen = [c for c in every if exercise in (None, c.exercise) and hidden in (None, c.hidden) and timing in (None, c.timing)]
     if exercise is not None and not any(c.exercise == exercise for c in load_checks(topic)):
         known = ", ".join(dict.fromkeys(c.exercise for c in load_checks(topic)))
-        raise CourseError(f"no exercise {exercise!r} in topic {topic!r}; it has {known}")
+        raise CourseError(f"no exercise {exercise!r} in topic {topic!r}: choose one of {known}")
     return chosen
 
 
@@ -173,9 +173,9 @@ def run_checks(topic: str, selected: Iterable[Check], student: Student, *, seed:
 
 
 def _with_the_notebook_seed(topic: str, checks: list[Check], student: Student, exercise: str) -> list[Verdict]:
-    """Return an exercise's verdicts for the inputs of the saved fingerprints, [] after an InfrastructureFault.
+    """Return an exercise's verdicts for the inputs of the saved fingerprints; [] after an InfrastructureFault.
 
-    They name a mistake and change no verdict.
+    These verdicts only name a mistake, and change no other verdict.
     """
     try:
         return [run_check(topic, c, student, seed=NOTEBOOK_SEED) for c in checks if c.exercise == exercise and not c.timing]
@@ -207,7 +207,7 @@ def _verdict_of(check: Check) -> Verdict:
 
 
 def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
-    """Return one check's verdict. Faults of our own (InfrastructureFault) pass through: they are not a verdict on the student."""
+    """Return one check's verdict. An InfrastructureFault passes through, because it is no verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
     if reason is not None:
@@ -246,18 +246,18 @@ def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, pati
 
 
 def wake_gpu() -> None:
-    """Use CUDA for the first time in this process, which takes seconds: a student's call has three."""
+    """Initialise CUDA in this process. This takes seconds, and a student's call has only three."""
     torch.zeros(1, device="cuda")
 
 
 def why_skipped(topic: str, check: Check, student: Student) -> str | None:
     """Return the reason why this check does not run here, or None."""
     if asked(check.function) & {"reference", "race"} and getattr(reference(topic), "ANSWERS_ARE_LEFT_OUT", False):
-        return "it compares with the reference solution, which is not handed out; it runs when your work is graded"
+        return "the check compares with the reference solution, which is not handed out; grading runs the check"
     if not check.gpu:
         return None
     if not isinstance(student, LocalStudent):
-        return "submissions are graded without a GPU; `make gpu` runs this on a machine that has one"
+        return "submissions are graded without a GPU; `make gpu` runs this check on a machine with a GPU"
     return None if torch.cuda.is_available() else "this machine has no CUDA device that torch can use"
 
 
@@ -293,9 +293,9 @@ def reference(topic: str) -> types.ModuleType:
 
 
 def _says_so_itself(error: Exception) -> bool:
-    """Return whether the student's own line raised the error, as a stub's does.
+    """Return whether the student's own line raised the error, as in a stub.
 
-    Torch raises the same error for an operation that a device or a dtype does not support. A check gets it for a result whose dtype
+    Torch raises the same error for an operation that a device or a dtype does not support. A check gets this error for a result whose dtype
     supports almost no operation.
     """
     return isinstance(error, StudentRaised) and (not error.lines or "raise NotImplementedError" in error.lines[-1])
@@ -324,14 +324,14 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     told_by_topic = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
     verdict.cause, verdict.claimed = told_by_topic or cause_of(names[0], str(error), verdict.lines), told_by_topic is not None
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
-        verdict.message = f"it cannot be called as its description says: {error}"
-        verdict.cause = f"The parameters differ from those of the stub, `{stub}`: the checks call it as the stub says."
+        verdict.message = f"your code cannot be called as the stub says: {error}"
+        verdict.cause = f"The parameters differ from those of the stub, `{stub}`: use the stub's parameters."
 
 
 def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str | None:
     """Return the cause that the exception proves in this exercise, or None.
 
-    The topic's checks may know it, and must state it without the message's own words.
+    The topic's checks find the cause. Its text must not repeat the message's own words.
     """
     path = own.file_of(topic, "checks")
     checks = importlib.import_module(f"autograder.checking.checks.test_{topic}") if path is None else own.module_of(path)
@@ -340,7 +340,7 @@ def _cause_of_topic(topic: str, exercise: str, name: str, message: str) -> str |
 
 
 def _first_line_of_stub(topic: str, message: str) -> str | None:
-    """Return `def name(...)` of the topic's function or method that Python says it could not call, or None."""
+    """Return `def name(...)` of the function or method that a message on wrong arguments names, or None."""
     found = re.match(r"((?:\w+\.)?\w+)\(\) (?:missing|takes|got)", message)
     function: Any = reference(topic)
     for name in found[1].split(".") if found else ("",):
@@ -352,7 +352,7 @@ def _first_line_of_stub(topic: str, message: str) -> str | None:
 
 
 def student_lines(error: BaseException) -> tuple[list[str], bool]:
-    """Return (the student's own lines of a traceback, whether there are none). Without one the error is a check's."""
+    """Return (the student's own lines of a traceback, whether there are none). If there are none, the error is a check's."""
     lines: list[str] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if is_student_file(frame.filename):

@@ -37,7 +37,7 @@ def certify(
     isolation: Annotated[str, typer.Option(help="auto, or a level: namespaces, landlock, seccomp, none.")] = "auto",
     mutate: Annotated[bool, typer.Option("--mutate", help="Judge single-change mutants of correct solutions instead.")] = False,
     exercise: Annotated[str | None, typer.Option(help="Mutants of one exercise only.")] = None,
-    origin: Annotated[str, typer.Option(help="Mutants of: reference, right, all, or one correct solution, as right_NAME.py.")] = "all",
+    origin: Annotated[str, typer.Option(help="Origin of the mutants: reference, right, all, or one right_NAME.py.")] = "all",
     share: Annotated[int, typer.Option(min=1, help="Judge one in N of the mutants of correct solutions.")] = 12,
     changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
     minutes: Annotated[float, typer.Option(min=0, help="With --changed: approximate duration.")] = 5,
@@ -69,7 +69,7 @@ def certify(
 def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: int | None, as_json: bool, into: Path | None) -> None:
     """Judge specimens and attacks, and report. Exit with status 2 if a judgement is invalid, with 1 if one is not as expected.
 
-    In a class's folder the class's own checks judge, too, but never for published figures (into).
+    In a class's folder the class's own checks run, too. Published figures (into) never include them.
     """
     from ..base.specimen_files import SPECIMENS
     from ..certification.certify import require_commit, specimen_topics
@@ -99,7 +99,7 @@ def certify_topics(topic: str | None, specimens: Path | None, seeds: int, jobs: 
 
 
 def own_specimens(topic: str | None) -> Path | None:
-    """Return the folder of the specimens of a class's own day; None for a topic of the course."""
+    """Return the specimens folder of a class's own day; None for a topic of the course."""
     folder = own.used()
     return folder / "specimens" if folder is not None and topic in own.topics() else None
 
@@ -142,7 +142,7 @@ def put_into(path: Path, told: dict[str, Any]) -> None:
 
 
 def judge_changed(minutes: float, draw: int | None, jobs: int | None) -> None:
-    """Judge changed specimens and a part of the others, and report. Exit with status 1 if a judgement is not as expected."""
+    """Judge the changed specimens and a part of the others, and report. Exit with status 1 if a judgement is not as expected."""
     from ..certification.certify_changed import DRAWS, drawn, judge_drawn
 
     results, chosen = drawn(secrets.randbelow(DRAWS) if draw is None else draw)
@@ -182,7 +182,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
 
 
 def topic_of(text: str) -> str:
-    """Return a topic from a topic's name or a day's (day05, 5)."""
+    """Return the topic for a topic's name or a day's name (day05, 5)."""
     from ..base.course_table import known_topics
 
     if text in known_topics():

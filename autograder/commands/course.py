@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def chosen_days(day: str | None) -> list:
-    """Return the day named, or all that have a lesson. Raises CourseError if the day has no lesson yet."""
+    """Return the named day, or all days that have a lesson. Raises CourseError for a day without a lesson."""
     from ..lessons import find_day, syllabus
 
     if day is None:

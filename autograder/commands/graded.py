@@ -25,9 +25,9 @@ VISIBLE = (
 
 
 def judged(day: Day, path: Path, exercise: str | None, seed: int | None) -> Record:
-    """Return the record of a notebook that its author wants graded. Raises CourseError, InfrastructureFault.
+    """Grade a notebook for its author and return the record. Raises CourseError, InfrastructureFault.
 
-    exercise: the one whose verdicts are needed; speed is measured only if its checks measure it. seed: drawn if None.
+    exercise: the exercise whose verdicts are needed. Speed is measured only if this exercise has a speed check. seed: drawn if None.
     """
     from course.kit.threads import one_thread
 
@@ -56,7 +56,7 @@ def judged(day: Day, path: Path, exercise: str | None, seed: int | None) -> Reco
 
 @contextmanager
 def waiting(what: str) -> Iterator[Any]:
-    """Show what runs and for how long, and yield a function that changes the words. Without a terminal nothing is shown."""
+    """Show a text and the elapsed time, and yield a function that changes the text. Without a terminal, show nothing."""
     if not stderr.is_terminal:
         yield lambda words: None
         return
@@ -69,18 +69,21 @@ def waiting(what: str) -> Iterator[Any]:
 
 
 def tell_level() -> None:
-    """Say why a better isolation level was not used, and what the used one does not hold off."""
+    """Print why a better isolation level was not used, and the limits of the level in use."""
     from ..sandbox.process import forkserver_pool
 
     found = forkserver_pool.level()
     for better, reason in forkserver_pool.refusals.items():
         say(f"isolation level {found}, not {better}: {reason}")
     if found not in forkserver_pool.SAFE_LEVELS and not forkserver_pool.refusals:
-        say(f"isolation level {found}: your code can reach what you can; `autograder doctor` says how to reach a better one")
+        say(f"isolation level {found}: your code can reach all that you can reach; `autograder doctor` says how to get a better level")
 
 
 def report(day: Day, record: Record, exercise: str | None, target: str) -> Report:
-    """Return the report on a record, with nothing of a hidden check that feedback would not show. target: the notebook, for a command."""
+    """Return the report on a record. A hidden check shows no more than in feedback.
+
+    target: the notebook as named in the command that repeats the run.
+    """
     from ..base.verdicts import only_stubs
     from ..gradebook.books.pages import shown
     from ..sandbox.protocol.text import cell_title

@@ -91,7 +91,7 @@ def grade(
 
 
 def use_own_checks(root: Path, topics: Iterable[str]) -> None:
-    """Run a class's own hidden checks, too, from now on, and name their files for these topics. Raises CourseError.
+    """Add a class's own hidden checks from now on, and print their files for these topics. Raises CourseError.
 
     root: the class's folder.
     """
@@ -105,9 +105,9 @@ def use_own_checks(root: Path, topics: Iterable[str]) -> None:
 
 
 def read_submissions(folder: ClassFolder, days: Sequence[Day], student: str | None, shown: Path) -> tuple[list[Task], list[str]]:
-    """Return the tasks, and a line for each folder that cannot be graded. Raise CourseError if there is neither.
+    """Return the tasks, and a line for each folder that cannot be graded. Raise CourseError if both lists are empty.
 
-    shown: the folder of submissions as the command's user gave it.
+    shown: the folder of submissions as the user typed it.
     """
     from ..grading.tasks import find_tasks, known_slugs, left_out
 
@@ -154,7 +154,7 @@ class ClassRun:
     any_seed: bool
 
     def grade_in_bulk(self) -> tuple[list[Record], Failures]:
-        """Grade, and book each record as soon as it is final. Return the records, and the failures to book them."""
+        """Grade, and book each record as soon as it is final. Return the records and the booking failures."""
         from ..gradebook.booking import open_books
         from ..grading.run import different_days
 
@@ -163,7 +163,7 @@ class ClassRun:
         return records, writer.failures
 
     def grade_through_nbgrader(self, days: Iterable[Day]) -> tuple[list[Record], Failures]:
-        """Grade, then book all records by nbgrader's converters. Return the records, and the failures to book them."""
+        """Grade, then book all records by nbgrader's converters. Return the records and the booking failures."""
         from ..gradebook.booking import book_through_nbgrader
 
         with progress_bar("grading", len(self.tasks)) as advance:
@@ -173,7 +173,7 @@ class ClassRun:
             return records, book_through_nbgrader(self.folder, days, whole, advance)
 
     def grade(self, *steps: Callable[..., None]) -> list[Record]:
-        """Return the records of all tasks, and call each step with each record that is final."""
+        """Grade all tasks and return their records. Call each step with each final record."""
         from ..grading.run import grade_all
 
         return grade_all(
@@ -211,7 +211,7 @@ def feedback(
 
 
 def without_grade(folder: ClassFolder, day: Day, graded: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return {(student, day): reason} for a day's submissions that are not among the graded ones and so have no page."""
+    """Return {(student, day): reason} for a day's submissions that are not graded and so have no page."""
     from ..grading.tasks import find_tasks
 
     there = [task for task in find_tasks(folder.submitted, [day]) if task.student not in graded] if folder.submitted.is_dir() else []
@@ -231,7 +231,7 @@ def demo(
     chosen = [each for each in ready if each in wanted]
     if not chosen:
         raise CourseError("no such day is ready: a demo needs a lesson, its release and its specimens")
-    tell(f"A class of samples, correct, incorrect, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
+    tell(f"Sample submissions, correct, incorrect, broken, cheating and endless, for {', '.join(day.slug for day in chosen)}:")
     outcomes = run(folder, chosen, jobs, progress_bar)
     for day in chosen:
         print_day_of_samples(day, [outcome for outcome in outcomes if outcome.record.slug == day.slug])
@@ -275,12 +275,11 @@ def line_not_as_due(outcome: Outcome) -> str:
 class Stop:
     """A handler for Ctrl-C during `grade`: it prints one line, and ends the process immediately, with status 130.
 
-    That is safe because a run may be killed at any moment: records are written whole or not at all, the fork server ends with
-    its grader, and `--resume` does the rest.
+    A run may be killed at any moment: records are written atomically, the fork server ends with its grader, and `--resume` grades the rest.
     """
 
     def __init__(self, again: str = "--resume") -> None:
-        """Install the handler. again: the option with which the same command resumes, if it needs one."""
+        """Install the handler. again: the option that makes the same command resume; empty if no option is needed."""
         self.again = again
         self.done = self.total = 0
         self.before: Any = None
@@ -292,7 +291,7 @@ class Stop:
             signal.signal(signal.SIGINT, self.before)
 
     def counting(self, total: int, *steps: Callable[..., None]) -> Callable[..., None]:
-        """Return a function to call with each record: it counts them, and passes them on to all steps."""
+        """Return a function that counts each record and passes it on to all steps."""
         self.total = total
 
         def step(*arguments: object) -> None:
@@ -313,7 +312,10 @@ class Stop:
 
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Yield a function to call after each step of a progress bar with rate and time left; without a terminal, print a line now and then."""
+    """Show a progress bar with rate and time left, and yield a function to call after each step.
+
+    Without a terminal, print a line now and then.
+    """
     if not stderr.is_terminal:
         yield Lines(what, total).step
         return
@@ -332,7 +334,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 class Lines:
-    """A progress report for a log: a line each `EVERY` seconds, and none for anything faster."""
+    """A progress report for a log: one line every `EVERY` seconds, and none for a run that is faster."""
 
     EVERY = 30.0
 
@@ -368,7 +370,7 @@ STATUSES = ("pass", "partial", "zero", "timed out", "out of memory", "crashed", 
 
 
 def counts_text(records: list[Record]) -> str:
-    """Return a line with the number of records of each status; the statuses that need attention appear even if there are none."""
+    """Return a line with the number of records of each status. A status that needs attention appears even if its number is 0."""
     counts = Counter("needs a person" if record.needs_person else record.status for record in records)
     always = ("pass", "partial", "timed out", "crashed", "needs a person")
     parts = [f"{status} {counts[status]}" for status in STATUSES if counts[status] or status in always]
@@ -376,7 +378,7 @@ def counts_text(records: list[Record]) -> str:
 
 
 def raise_status(records: list[Record], failures: Failures, bad_folders: list[str], folder: ClassFolder) -> None:
-    """Print a line for each finding that somebody must look at, and the places of the results. Exit with status 1 after a finding."""
+    """Print a line for each finding that somebody must look at, and the paths of the results. Exit with status 1 after a finding."""
     lines = [*(f"not graded: {line}" for line in bad_folders), *lines_for_a_person(records, failures)]
     for line in lines:
         say(line)

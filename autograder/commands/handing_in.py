@@ -49,7 +49,7 @@ def roster(
 
 def collect(
     sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders downloaded from the platform.")] = None,
-    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record the files that it collected.")] = Source.folder,
+    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record files that nbgrader collected.")] = Source.folder,
     day: Annotated[str | None, typer.Option(help="Day of the files; default: taken from file names or notebooks.")] = None,
     by_roster: Annotated[
         Path | None, typer.Option("--roster", help="CSV with id, lms_id, name, email; default: the class's roster.csv.")
@@ -85,7 +85,7 @@ def collected(
     if form is not Source.nbgrader and not sources:
         raise CourseError("nothing to collect: give the platform's zip, or a folder")
     if form is Source.nbgrader and sources:
-        raise CourseError("--from nbgrader records files that are in submitted/ already: run `nbgrader collect DAY` first, give no file")
+        raise CourseError("--from nbgrader records files that are in submitted/ already: run `nbgrader collect DAY` first, name no file")
     which = find_day(day) if day else None
     collector = Collector(submitted, now, find_roster(submitted.absolute().parent, roster), at_given=at is not None)
     if form is Source.nbgrader:
@@ -99,7 +99,10 @@ def collected(
 
 
 def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None:
-    """Return one line on submissions (of one day) that were first seen after their due date, without a known time of submission."""
+    """Return one line on submissions first seen after their due date without a known time of submission, or None.
+
+    slug: count only this day's submissions.
+    """
     from ..gradebook.policy.deadlines import due_dates, extensions, lateness
 
     due, more = due_dates(collector.root), extensions(collector.root)
@@ -112,7 +115,7 @@ def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None
         return None
     of = "1 submission was" if number == 1 else f"{number} submissions were"
     return (f"{of} collected after the due date; the time of submission is unknown, so nobody is marked late. "
-            "If you know it, collect again with --at TIME, the latest time of submission")  # fmt: skip
+            "If you know that time, collect again with --at TIME, the latest time of submission")  # fmt: skip
 
 
 WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", "refused": "left out"}
@@ -126,7 +129,7 @@ def counts_text(outcomes: list[Outcome]) -> str:
 
 def due(
     day: Annotated[str | None, typer.Argument(help="A day; default: all.")] = None,
-    when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` removes it.')] = None,
+    when: Annotated[str | None, typer.Argument(help='"2026-11-20 23:59", with or without a zone; `none` removes the date.')] = None,
     student: Annotated[str | None, typer.Option(help="Set an extension for this student only.")] = None,
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
@@ -151,7 +154,7 @@ def due(
         if student is not None and moment is not None and (for_all is None or moment <= for_all):
             if for_all is None:
                 raise CourseError(f"{found.slug} has no due date that could be extended: set it with `autograder due {found.slug} TIME`")
-            raise CourseError(f"{found.slug} is due {shown(for_all)} for everybody: an extension ends after that")
+            raise CourseError(f"{found.slug} is due {shown(for_all)} for everybody: give a later time for the extension")
         set_due(root, found, moment, student or "")
         if moment is None and student is None:
             set_due_date(found, None, folder.db_url)
@@ -175,7 +178,7 @@ def late(
     submitted: SubmittedOption = Path("submitted"),
     db: DatabaseOption = None,
 ) -> None:
-    """Show or set the late policy of a class, for all its days. A late day begins at the due date."""
+    """Show or set the late policy of a class, for all its days. Late days are counted from the due date."""
     from ..gradebook.booking import book_penalties
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.books.gradebook import check_gradebook, set_penalty

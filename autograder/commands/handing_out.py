@@ -70,7 +70,7 @@ class Kind(enum.StrEnum):
 
 
 def new(
-    kind: Annotated[Kind, typer.Argument(help="The thing to begin.")],
+    kind: Annotated[Kind, typer.Argument(help="Kind of material: day.")],
     name: Annotated[str, typer.Argument(help="Its topic, a Python name: eta_sampling.")],
     folder: Annotated[Path, typer.Option("--into", help="Folder of the class's own material.")] = Path(own.FOLDER),
 ) -> None:

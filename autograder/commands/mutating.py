@@ -65,7 +65,7 @@ def judge_mutants(
 
 
 def progress_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
-    """Return a function to call after each mutant: it advances a bar, or without a terminal prints a line for every hundred."""
+    """Return a function to call after each mutant. It advances a bar, or without a terminal prints a line every hundred mutants."""
     advance, done = stack.enter_context(progress_bar(f"mutants of {topic}", total)), count(1)
 
     def judged() -> None:

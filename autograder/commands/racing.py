@@ -36,9 +36,9 @@ def register(app: typer.Typer) -> None:
 
 def race(
     notebook: Annotated[Path | None, typer.Option(help="Notebook; default: work/capstone/capstone.ipynb.")] = None,
-    model: Annotated[Model, typer.Option(help="Model of the race; smollm2 takes several times as long, with fewer requests.")] = Model.tiny,
+    model: Annotated[Model, typer.Option(help="Model of the race; smollm2 takes several times as long for fewer requests.")] = Model.tiny,
     board: Annotated[
-        Board, typer.Option(help="float32: every token must be the model's. quantized: close on average; see docs/race.md.")
+        Board, typer.Option(help="float32: every token must be the model's. quantized: tokens must be close on average; see docs/race.md.")
     ] = Board.float32,
     local: Annotated[
         bool, typer.Option("--local", help="Run your code without isolation, on machines that have none; the board says: not verified.")
@@ -69,7 +69,7 @@ def race(
 
 
 def notebook_handed_in(notebook: Path | None, submitted: Path, student: str) -> Path:
-    """Return the notebook that is raced for a student, by default from the folder of submissions. Raises CourseError for a bad id."""
+    """Return the notebook that races for a student, by default from the folder of submissions. Raises CourseError for a bad id."""
     from ..grading.tasks import check_student_id
 
     check_student_id(student)
@@ -103,7 +103,7 @@ def write_result(into: Path, outcome: Outcome, not_verified: str) -> None:
 def write_records(
     outcome: Outcome, notebook: Path, student: str | None, submitted: Path, results: Path | None, not_verified: str
 ) -> None:
-    """Write the record of a named student, and Gradescope's results.json if it is asked for."""
+    """Write the record of a named student, and Gradescope's results.json if requested."""
     from ..gradebook.books.class_folder import ClassFolder
     from ..gradebook.lms.gradescope import results_json
     from ..grading.records import write_record

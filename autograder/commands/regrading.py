@@ -93,7 +93,7 @@ def show_changes(folder: ClassFolder, found: list[Change], new: list[Record], fa
     write_if_changed(side / "changes.csv", regrading.changes_csv(found))
     print_changes(found)
     faults = [record for record in new if record.infrastructure is not None]
-    lines = [f"needs a person, stays as it was: {record.student}, {record.slug}: {first_line(record)}" for record in faults]
+    lines = [f"needs a person, record unchanged: {record.student}, {record.slug}: {first_line(record)}" for record in faults]
     lines += lines_for_a_person([], failures)
     for line in lines:
         say(line)
@@ -102,7 +102,7 @@ def show_changes(folder: ClassFolder, found: list[Change], new: list[Record], fa
     if stored:
         tell(f"stored in {folder.records} and {shown_database(folder)}; the previous records are in {side / 'replaced'}")
     else:
-        tell("nothing is stored; `autograder regrade --store`, with the same arguments, stores this")
+        tell("nothing is stored: run `autograder regrade --store` with the same arguments to store these scores")
     if lines:
         raise typer.Exit(1)
 

@@ -143,9 +143,9 @@ def export(
 
 
 def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
-    """Write the files of an export. Return their paths, and a line for each submission or student that is not in them.
+    """Write the files of an export. Return their paths, and a line for each omitted submission or student.
 
-    ids: Canvas's, by day.
+    ids: {day's slug: Canvas's assignment id}.
     """
     from ..gradebook.lms import gradescope, tables
     from ..lessons.notebooks import write_if_changed

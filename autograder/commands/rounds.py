@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a step. line: its message; made: its files; look: optional work for a person; again: the step must be repeated."""
+    """The outcome of a step. line: its message; made: its files; look: lines for a person; again: the next round repeats the step."""
 
     line: str
     made: tuple[Path, ...] = ()
@@ -56,7 +56,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a round. of: returns the digest of its inputs, called just before the step; run: does the step, or raises."""
+    """A step of a round. of: returns the digest of the step's inputs, just before the step. run: does the step."""
 
     name: str
     of: Callable[[], str]
@@ -65,8 +65,8 @@ class Step:
 
 def a_round(
     day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
-    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders of the platform; default: submitted/ as it is.")] = None,
-    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record the files that it collected.")] = Source.folder,
+    sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders from the platform; default: files in submitted/.")] = None,
+    form: Annotated[Source, typer.Option("--from", help="Source; nbgrader: record files that nbgrader collected.")] = Source.folder,
     to: Annotated[To, typer.Option(help="The system for which scores are exported.")] = To.csv,
     assignment: Annotated[list[str] | None, typer.Option(help="Canvas's id of the assignment: day05=12345.")] = None,
     jobs: Annotated[int, typer.Option(min=0, help="Submissions graded side by side; 0: as many as processors.")] = 0,
@@ -99,7 +99,7 @@ def a_round(
 
 
 def walk_alone(steps: tuple[Step, ...], folder: ClassFolder, day: Day, stopped: Stop) -> bool:
-    """Do the steps of a day as `walk` does, while no other round of the class runs."""
+    """Do the steps of a day as `walk` does, under a lock against other rounds of the class."""
     from ..gradebook.policy.rounds import FOLDER, Steps
     from ..grading.records import alone
 
@@ -111,9 +111,9 @@ def walk_alone(steps: tuple[Step, ...], folder: ClassFolder, day: Day, stopped: 
 
 
 def walk(steps: tuple[Step, ...], before: Steps) -> bool:
-    """Do the steps in order, except finished ones. Return whether there is something for a person.
+    """Do the unfinished steps in order. Return whether a person must look at something.
 
-    Raises CourseError or InfrastructureFault if a step fails, with the steps that are done.
+    Raises CourseError or InfrastructureFault if a step fails. The message names the finished steps.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -177,7 +177,7 @@ def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped
 
 
 def graded_from(day: Day, isolation: str, folder: ClassFolder) -> str:
-    """Return a digest of submissions and course: grading itself looks at each record once more."""
+    """Return a digest of everything that a day's grading depends on: course, isolation level, gradebook and submissions."""
     from .. import __version__
     from ..gradebook.policy.rounds import digest
     from ..grading import verdict_inputs
@@ -210,7 +210,7 @@ def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped:
 
 
 def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> dict[str, Record]:
-    """Return {student: record} of the tasks of one day whose stored record is fresh, with any seed."""
+    """Return {student: record} of one day's stored records that are fresh, with any seed."""
     from ..grading.run import fresh_record
 
     found = {task.student: fresh_record(folder.records, task, options, any_seed=True) for task in tasks}
@@ -218,7 +218,10 @@ def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> d
 
 
 def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, kept: int) -> Outcome:
-    """Return the step's outcome: counts, files, and lines for a person. An infrastructure fault makes the step run again."""
+    """Return the step's outcome: counts, files, and lines for a person.
+
+    After an infrastructure fault or a booking failure the next round repeats the step.
+    """
     from ..grading.records import record_path
     from ..grading.tasks import known_slugs, left_out
 
@@ -231,7 +234,7 @@ def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], fai
 
 
 def made_of(day: Day, roster: Path | None, folder: ClassFolder, *more: object) -> str:
-    """Return the digest of everything that is reported for a day: its records, the gradebook's scores, and the class's own tables."""
+    """Return a digest of everything that is reported for a day: its records, the gradebook's scores, and the class's tables."""
     from ..gradebook.policy.rounds import digest
     from ..gradebook.results import all_booked
 

@@ -24,7 +24,7 @@ def serve(
         str | None, typer.Option(help="auto: the file's 4-bit blocks if supported; float32: float weights and a shared prefix cache.")
     ] = None,
     replicas: Annotated[int, typer.Option(min=1, help="Number of servers behind HAProxy; float32 by default.")] = 1,
-    route: Annotated[str | None, typer.Option(help="Routing: beginning (of the text), or turns.")] = None,
+    route: Annotated[str | None, typer.Option(help="Choice of a replica: beginning (of the text), or turns.")] = None,
     rows: Annotated[int, typer.Option(min=1, help="Maximum concurrent requests.")] = 8,
     waiting: Annotated[int, typer.Option(min=1, help="Queue length; further requests get 429.")] = 64,
     max_len: Annotated[int | None, typer.Option(min=2, help="Maximum tokens of prompt and answer; default: 2048 at most.")] = None,

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 def day_and_notebook(target: str | None) -> tuple[Day, Path | None]:
-    """Return the day, and the notebook if a path was given or this is a day's folder. Raises CourseError."""
+    """Return the day, and the notebook if the target is a path or the current folder is a day's. Raises CourseError."""
     from ..gradebook.lms.naming import day_of
     from ..lessons import syllabus
     from .course import chosen_days
@@ -61,7 +61,7 @@ def check(
     exercise: Annotated[str | None, typer.Option(help="One exercise; default: all of the day.")] = None,
     notebook: Annotated[Path | None, typer.Option(help="Notebook; default: work/<day>/<day>.ipynb.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
-    graded: Annotated[bool, typer.Option("--graded", help="Grade it: hidden checks with fresh inputs too, in the sandbox.")] = False,
+    graded: Annotated[bool, typer.Option("--graded", help="Grade the notebook in the sandbox, with hidden checks too.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="With --graded: the seed of the inputs, to repeat a run; default: drawn.")] = None,
 ) -> None:
     """Run the visible checks on your notebook, as `check(...)` does. With --graded: all checks, as in grading, and nothing is stored."""
@@ -75,10 +75,10 @@ def check(
         notebook = given
     exercises = [e for e in lesson(found).exercises if exercise in (None, e.name)]
     if not exercises:
-        raise CourseError(f"no exercise {exercise!r} in {found.slug}; it has {', '.join(e.name for e in lesson(found).exercises)}")
+        raise CourseError(f"no exercise {exercise!r} in {found.slug}: choose one of {', '.join(e.name for e in lesson(found).exercises)}")
     path = notebook or workspace.notebook_path(found)
     if not path.exists():
-        raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there, or name yours with --notebook")
+        raise CourseError(f"no notebook at {path}: run `autograder work` to get the released one, or name yours with --notebook")
     if graded:
         _grade(found, path, found.slug if notebook is None else str(path), exercise, seed, as_json)
         return
@@ -106,7 +106,10 @@ def check(
 
 
 def _grade(day: Day, path: Path, target: str, exercise: str | None, seed: int | None, as_json: bool) -> None:
-    """Grade a notebook, as `autograder grade` does, and print the report. target: the notebook, for the command that repeats the run."""
+    """Grade a notebook, as `autograder grade` does, and print the report.
+
+    target: the notebook as named in the command that repeats the run.
+    """
     from ..notebook.graded import report_table
     from .graded import judged, report, tell_level
 

@@ -1,4 +1,4 @@
-"""A class of samples: made from the release notebooks, each with the score it should get, graded end to end.
+"""A class of sample submissions, made from the release notebooks and graded end to end; each states the score it should get.
 
 Correct and incorrect answers come from the specimens; the others are typical submissions of a class: files cut off, cells deleted, copied
 or tampered with, code that does not end or ends its own process, attacks on the grader.
@@ -42,7 +42,7 @@ Bar = Callable[[str, int], contextlib.AbstractContextManager[Callable[..., None]
 
 @dataclass(frozen=True)
 class Due:
-    """The expected score of a sample: nothing for the exercises in `zero`, less than all for `less`, all for the others."""
+    """The expected score of a sample: no points for the exercises in `zero`, less than all for `less`, all for the others."""
 
     zero: frozenset[str] = frozenset()
     less: str | None = None
@@ -89,7 +89,7 @@ class Outcome:
 
 
 def samples(day: Day) -> list[Sample]:
-    """Return the class of one day."""
+    """Return the samples of one day."""
     made = Maker(day)
     lost = made.zero(made.victim)
     forgery = f"points and outputs forged; only {made.first} is solved"
@@ -158,14 +158,17 @@ class Maker:
                 yield read_specimen(listed)
 
     def written_differently(self) -> str:
-        """Answer with the first correct specimen of each exercise that no other uses: two correct versions need not fit each other."""
+        """Return a notebook with other correct answers than the reference's.
+
+        Only exercises that no other exercise uses are replaced, because two correct versions need not fit each other.
+        """
         first = {s.exercise: answer(s) for s in reversed(list(self.specimens(right=True))) if s.exercise in self.unused}
         return self.solved(**first)
 
     def mistakes(self) -> list[Specimen]:
-        """Return three incorrect specimens, spread so that they are of different kinds.
+        """Return three incorrect specimens of different kinds.
 
-        They are of exercises that no other exercise uses, nor the checks of another.
+        No other exercise, and no check of another exercise, uses their exercises.
         """
         by_exercise = [[s for s in self.specimens(right=False) if s.exercise == name] for name in self.unused]
         found = [s for s in by_exercise if s]
@@ -227,7 +230,7 @@ class Maker:
         return self.changed(add, {**self.answers, self.first: caller})
 
     def attackers(self) -> Iterator[Sample]:
-        """Yield the attackers: each has solved the first exercise; every point beyond it would be stolen."""
+        """Yield the attackers. Each has solved only the first exercise, so every further point would be stolen."""
         due = self.zero(*(set(self.exercises) - {self.first}))
         for student, story, source in ATTACKS:
             code: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
@@ -237,7 +240,7 @@ class Maker:
 
 
 def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:
-    """Return those of these exercises that a check calls, or the course's code that it uses."""
+    """Return the exercises among these that a check uses, directly or through the course's code."""
     found: set[str] = set()
     todo: list[Any] = [function]
     seen: set[Any] = set()

@@ -1,6 +1,7 @@
 """Three attackers for the class of samples. Each has solved one exercise and tries to get the rest by other means.
 
-The whole suite of attacks is `specimens/attacks/`; these fit every day, because they name no exercise: `TOPIC` is replaced by the day's.
+The whole suite of attacks is in `specimens/attacks/`. These three fit every day, because they name no exercise, and the day's topic
+replaces `TOPIC`.
 """
 
 READS = """

@@ -1,4 +1,4 @@
-"""The entry to a class's gradebook for a run: check it, open it for days, book records and penalties."""
+"""The functions by which a run uses a class's gradebook: check it, open it for days, book records and penalties."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Failures = dict[tuple[str, str], str]
 
 
 def check_books(folder: ClassFolder) -> None:
-    """Raise CourseError unless the class's gradebook can be used. Run this before anything is graded: it changes nothing."""
+    """Raise CourseError unless the class's gradebook can be used. Call this function before grading; it changes nothing."""
     check_gradebook(folder.db_url)
 
 
 @contextmanager
 def open_books(folder: ClassFolder, days: Iterable[Day]) -> Iterator[WriterThread]:
-    """Enter the days and the class, yield the writer of records, and book the days' penalties after the last record.
+    """Enter the days and the class, yield the writer of records, and book the days' late penalties after the last record.
 
-    An exception in the body leaves the penalties as they are. The writer's failures are complete after the body.
+    After an exception in the body no penalties are booked. The writer's failures are complete after the body.
     Raises CourseError.
     """
     from .books.writer import WriterThread
@@ -47,7 +47,7 @@ def open_books(folder: ClassFolder, days: Iterable[Day]) -> Iterator[WriterThrea
 
 
 def book_through_nbgrader(folder: ClassFolder, days: Iterable[Day], tasks: Iterable[Task], progress: Callable[[str], None]) -> Failures:
-    """Store the records of these tasks by nbgrader's own converters, then book the days' penalties. Raises CourseError."""
+    """Store the records of these tasks by nbgrader's own converters, then book the days' late penalties. Raises CourseError."""
     from .books.bulk import store
 
     failures = store(folder, tasks, progress)
@@ -56,7 +56,7 @@ def book_through_nbgrader(folder: ClassFolder, days: Iterable[Day], tasks: Itera
 
 
 def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
-    """Book the penalties for lateness that the class's rule gives on these days. Skip days without records; do nothing without a rule."""
+    """Book these days' late penalties by the class's rule. Skip days without records; do nothing without a rule."""
     if late_rule(folder.root) is None:
         return
     for day in days:
@@ -68,7 +68,7 @@ def book_penalties(folder: ClassFolder, days: Iterable[Day]) -> None:
 def unbooked(folder: ClassFolder, day: Day, tasks: Iterable[Task], fresh: Mapping[str, Record]) -> list[Task]:
     """Return the day's tasks without a fresh record, and those whose record is not in the gradebook or among the graded notebooks.
 
-    fresh: {student: record}. Storing a booked record again would only remove nbgrader's penalty for lateness.
+    fresh: {student: record}. Storing a booked record again would only remove nbgrader's late penalty.
     """
     scores = automatic_scores(folder.db_url, day)
 
@@ -80,12 +80,12 @@ def unbooked(folder: ClassFolder, day: Day, tasks: Iterable[Task], fresh: Mappin
 
 
 def scores_to_book(record: Record) -> dict[str, float | None]:
-    """Return {exercise: points} as the gradebook holds them: None for a file that cannot be read."""
+    """Return {exercise: points} as stored in the gradebook. The points are None for a file that cannot be read."""
     return {score.exercise: None if record.problem is not None else score.points for score in record.scores}
 
 
 def require_gradebook(failures: Failures) -> None:
-    """Raise InfrastructureFault if a failure concerns the gradebook itself, and so every other submission, too."""
+    """Raise InfrastructureFault if a failure concerns the gradebook itself and not just one submission."""
     from .books.writer import is_of_the_gradebook
 
     for (student, slug), reason in failures.items():

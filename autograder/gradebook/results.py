@@ -47,7 +47,7 @@ class ExerciseResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One student's one day. penalty: subtracted for lateness by the class's rule, or by nbgrader if the class has none.
+    """One student's results of one day. penalty: subtracted for lateness by the class's rule, or by nbgrader if the class has none.
 
     graded_by_hand: a person has given points in the gradebook.
     """
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def points(self) -> float | None:
-        """Return the points; None if the submission could not be graded or read, and no person has graded it, which is not a zero."""
+        """Return the points. They are None, not 0, if the submission could not be graded or read and no person has graded it."""
         if self.record.infrastructure is not None or (self.record.problem is not None and not self.graded_by_hand):
             return None
         return round(max(sum(e.points for e in self.exercises) - self.penalty, 0.0), 4)
@@ -110,7 +110,7 @@ class ClassResults:
 
 @dataclass(frozen=True)
 class Booked:
-    """The gradebook's scores of a submission. scores: {exercise: points}; by_hand: those that a person gave or added to."""
+    """The gradebook's scores of a submission. scores: {exercise: points}; by_hand: {exercise: points} that a person gave or added."""
 
     scores: dict[str, float]
     penalty: float
@@ -120,7 +120,7 @@ class Booked:
 def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | None = None, *, capstone: bool = False) -> ClassResults:
     """Return the results of a class. Raises CourseError if nothing is graded.
 
-    capstone: with the races, which belong to no day and are in no gradebook.
+    capstone: include the races of the capstone, which belong to no day and are in no gradebook.
     """
     results: list[Result] = []
     damaged: list[str] = []
@@ -193,7 +193,7 @@ PENALTIES = """
 
 
 def booked(db_url: str, day: Day) -> dict[str, Booked]:
-    """Return {student: the gradebook's scores} of a day; empty if there is no gradebook, or not this day in it."""
+    """Return {student: the gradebook's scores} of a day; empty if there is no gradebook or the gradebook does not have the day."""
     found = {student: Booked({}, float(penalty or 0)) for student, penalty in asked(db_url, PENALTIES, day)}
     for student, cell, automatic, by_hand, extra in asked(db_url, GRADES, day):
         book, exercise = found[student], cell.removeprefix("check_")
@@ -219,7 +219,7 @@ def all_booked(db_url: str, day: Day) -> list[list[tuple[Any, ...]]]:
 
 
 def asked(db_url: str, question: str, day: Day) -> list[tuple[Any, ...]]:
-    """Return the rows of an SQL query: importing nbgrader takes longer than everything else in a report."""
+    """Return the rows of an SQL query, without importing nbgrader, which would take longer than everything else in a report."""
     from sqlalchemy import create_engine, inspect, text
     from sqlalchemy.engine import make_url
 

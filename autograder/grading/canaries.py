@@ -1,6 +1,7 @@
-"""Canaries with cached results: grading the reference and the blank notebook takes seconds, and a class is graded in many runs.
+"""Canaries with cached results, because grading the reference and the blank notebook takes seconds and a class is graded in many runs.
 
-An entry says that both had the expected scores on this machine, with this seed, these limits and this isolation. Faults are never cached.
+A cache entry means that both notebooks had the expected scores on this machine, with this seed, these limits and this isolation. Faults are
+never cached.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST = 40
 
 
 def canaries(day: Day, options: Options) -> None:
-    """Run `grade.canaries`, unless they have passed here before. Raises InfrastructureFault."""
+    """Run `grade.canaries`, unless the same canaries have passed on this machine before. Raises InfrastructureFault."""
     key = key_of(day, options)
     if cache.load(KIND, day.slug, key) is None:
         grade.canaries(day, options)

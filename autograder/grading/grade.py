@@ -36,7 +36,7 @@ class Options:
 
 
 def our_cells(day: Day) -> dict[str, str]:
-    """Return {cell id: source} of the release notebook's code cells that are ours and no exercise."""
+    """Return {cell id: source} of the release notebook's code cells that are not exercises."""
     path = release_notebook_path(day)
     return _our_cells(path, stamp(path))
 
@@ -111,7 +111,7 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
 
 
 def explain_missing(verdict: Verdict, far: RemoteStudent, submission: Submission) -> None:
-    """Explain a function that does not exist, or is a stub, by the outcome of its cell."""
+    """Explain a missing function or a stub by the outcome of its cell."""
     missing = verdict.outcome == ERROR and "NameError" in verdict.message
     stub = verdict.outcome == ERROR and verdict.message.startswith(NOT_WRITTEN)
     if (missing or stub) and verdict.exercise in submission.notes:
@@ -132,7 +132,7 @@ LINE = re.compile(r"(?:(<?\w+>?), )?line (\d+): (.*)", re.DOTALL)
 def is_line_of(line: str, submission: Submission) -> bool:
     """Return True if a line of a traceback is in the submission.
 
-    The worker reports the line and could invent any text, so the feedback could carry the inputs of a hidden check.
+    The worker reports the line and could invent any text. Without this test, feedback could carry the inputs of a hidden check.
     """
     found = LINE.fullmatch(line)
     if found is None:
@@ -154,7 +154,7 @@ def scores(day: Day, record: Record) -> list[ExerciseScore]:
 
 
 def new_record(task: Task, options: Options, level: str | None = None) -> Record:
-    """Return a record with nothing in it yet. level: the isolation level, if it is not that of this process."""
+    """Return an empty record. level: the isolation level; this process's level if None."""
     return Record(
         student=task.student,
         slug=task.day.slug,
@@ -174,7 +174,7 @@ def submission_sha256(task: Task) -> str:
 
 
 def canaries(day: Day, options: Options) -> None:
-    """Grade the reference, which must get everything, and the blank release, which must get nothing.
+    """Grade the reference, which must get all points, and the blank release, which must get none.
 
     Raises InfrastructureFault.
     """
@@ -192,11 +192,10 @@ def canaries(day: Day, options: Options) -> None:
 
 
 def grade_task(task: Task, options: Options) -> Record:
-    """Return the record of one submission, after a second try if the first may have failed through no fault of the submission.
+    """Grade one submission and return its record. Grade it a second time after an infrastructure fault or a crash.
 
-    After an infrastructure fault the submission is graded once more before the fault is reported for a person. So it is if its process
-    ended: if the submission ended it, it does so again; if the machine did (no memory left, a kill from outside), the submission was not at
-    fault.
+    A second infrastructure fault is reported for a person. A crash can be the machine's fault (no memory left, a kill from outside);
+    a submission that ends its own process does so again.
     """
     record = grade_safely(task, options)
     if record.infrastructure is not None or record.crashed:

@@ -44,8 +44,8 @@ class ExerciseScore:
 class RaceScore:
     """The result of a race of the capstone's engine. score is None if there is none, and `fault` gives the reason.
 
-    board: the rule for its tokens. model: the model of the race. goodputs: tokens a second, by offered rate in multiples of the
-    capacity of the course's engine. not_verified: "" or the reason why it must not be compared.
+    board: the rule for the race's tokens. model: the model of the race. goodputs: tokens a second, by offered rate in multiples of the
+    capacity of the course's engine. not_verified: the reason why the score must not be compared, or "" for none.
     """
 
     board: str
@@ -104,7 +104,7 @@ class Record:
 
     @property
     def status(self) -> str:
-        """Return one word or two for a table: the first thing that a person looks for."""
+        """Return the status in one or two words, for a table."""
         if self.infrastructure is not None:
             return "needs a person"
         if self.problem is not None:
@@ -123,7 +123,7 @@ class Record:
 
 
 def write_record(folder: Path, record: Record) -> Path:
-    """Write records/<slug>/<student>.json whole or not at all."""
+    """Write records/<slug>/<student>.json atomically."""
     target = record_path(folder, record.student, record.slug)
     write_whole(target, record_text(record).encode(errors="backslashreplace"), prefix=".record-", mode=0o600, durable=True)
     return target
@@ -155,7 +155,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 def alone(folder: Path) -> Iterator[None]:
     """Lock this folder of records against other grading runs, and delete half-written files of a killed run.
 
-    The lock ends with its process, however that ends. Raises CourseError.
+    The lock ends with its process, even if the process is killed. Raises CourseError.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -178,7 +178,7 @@ def read_record(path: Path) -> Record:
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if table.get("format") != FORMAT:
-            raise CourseError(f"{path}: a record of format {table.get('format')!r}, this version reads {FORMAT}: grade again")
+            raise CourseError(f"{path}: a record of format {table.get('format')!r}, but this version reads format {FORMAT}: grade again")
         record = record_of(table)
         if (record.student, record.slug) != (path.stem, path.parent.name):
             raise ValueError("of another submission")
@@ -188,7 +188,7 @@ def read_record(path: Path) -> Record:
 
 
 def record_of(table: dict[str, Any]) -> Record:
-    """Return the record of a table that was made from it. Raises TypeError, KeyError or ValueError for another table."""
+    """Rebuild a record from its table. Raises TypeError, KeyError or ValueError for any other table."""
     table = all_encodable(table)
     record = _made(Record, {**table, "verdicts": [], "scores": [], "race": None})
     record.verdicts = [_made(Verdict, v) for v in table["verdicts"]]

@@ -28,7 +28,7 @@ SEED_BITS = 52
 
 
 def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
-    """Return the stored record, if it is of exactly this file, course and seed."""
+    """Return the stored record if it belongs to exactly this file, course and seed; otherwise None."""
     path = record_path(records, task.student, task.day.slug)
     if not path.exists():
         return None
@@ -48,7 +48,7 @@ def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool 
 
 
 def drawn_seed(records: Path | None = None, tasks: Iterable[Task] = ()) -> int:
-    """Return a seed for a class's run: the most frequent one of these tasks' records, or a new one that nobody can guess."""
+    """Return a seed for a class's run: the most frequent seed in these tasks' records, or a random one that nobody can guess."""
     seeds: Counter[int] = Counter()
     for task in tasks:
         if records is None:
@@ -71,7 +71,7 @@ def grade_all(
     """Grade all tasks and return their records, in the order of the tasks. Raises InfrastructureFault, CourseError.
 
     Canaries of each day run first. Timing checks run last, in this process, one submission at a time.
-    resume: reload finished records; any_seed: of any seed. executor: the place to grade; this process if None.
+    resume: reload finished records; any_seed: also records with another seed. executor: grades the tasks; None: this process does.
     """
     run = Run(tasks, options, records, progress)
     if resume:
@@ -93,7 +93,7 @@ class Run:
         self.timing_due: dict[int, Record] = {}
 
     def reload(self, *, any_seed: bool) -> None:
-        """Take the stored records that are still fresh."""
+        """Load the stored records that are still fresh."""
         for number, task in self.tasks.items():
             record = fresh_record(self.folder, task, self.options, any_seed=any_seed)
             if record is not None:
@@ -111,7 +111,7 @@ class Run:
                 self.note(number, record)
 
     def time(self) -> None:
-        """Run the pending timing checks, one submission after another and nothing beside them."""
+        """Run the pending timing checks, one submission at a time, with nothing beside them."""
         for day in different_days(self.tasks[number] for number in self.timing_due):
             timing_canary(day, self.options)
         for number, due in list(self.timing_due.items()):
@@ -132,14 +132,14 @@ class Run:
         return any(timing_checks(task.day) for number, task in self.tasks.items() if number not in self.final)
 
     def store(self, record: Record) -> None:
-        """Write a record. A disk that refuses it is a fault of this one submission."""
+        """Write a record. If this fails, the record gets an infrastructure fault, and the run continues."""
         try:
             write_record(self.folder, record)
         except OSError as error:  # a full disk, or a folder in the record's place
             record.infrastructure = f"its record cannot be written: {error.strerror or error}"
 
     def note(self, number: int, record: Record) -> None:
-        """Count a record as final and report it, or hold it for its timing checks."""
+        """Count a record as final and report it, or store it in `timing_due` until its timing checks."""
         if record.timing_due and record.infrastructure is None:
             self.timing_due[number] = record
             return

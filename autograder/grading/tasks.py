@@ -84,7 +84,7 @@ def why_left_out(folder: Path, twins: dict[str, list[str]]) -> str | None:
         return "the folder cannot be read: fix its permissions"
     others = [name for name in twins.get(id_key(folder.name), []) if name != folder.name]
     if others:
-        return f"on some disks this is the same name as {', '.join(map(ascii, others))}: put all in one folder"
+        return f"on some disks this is the same name as {', '.join(map(ascii, others))}: put all files in one folder"
     return None
 
 
@@ -96,12 +96,15 @@ def student_folders(submitted: Path) -> list[Path]:
 
 
 def id_key(student: str) -> str:
-    """Return the same key for two ids that some disks cannot distinguish: they differ in case, or in how an accent is written."""
+    """Return a key that is equal for two ids that some file systems cannot distinguish.
+
+    Such ids differ only in case, or in how an accent is encoded.
+    """
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", student).casefold())
 
 
 def twin_folders(folders: Iterable[Path]) -> dict[str, list[str]]:
-    """Return {key: the names} of folders that some disks cannot distinguish."""
+    """Return {key: the names} of folders that some file systems cannot distinguish."""
     found: dict[str, list[str]] = {}
     for folder in folders:
         found.setdefault(id_key(folder.name), []).append(folder.name)

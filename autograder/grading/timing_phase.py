@@ -1,7 +1,7 @@
 """The timing phase: one submission after the other, when all other grading of the run is done.
 
-Numerics may run side by side on every core; a measurement may not. So a run first grades everything else, marks those records as
-`timing_due`, and then comes here with one at a time.
+Other checks may run side by side on every core; a measurement may not. So a run first grades everything else and marks the records as
+`timing_due`. Then it measures one submission at a time.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def measured(topic: str, checks: list[Check], far: RemoteStudent, others: list[V
 
 
 def grade_one(task: Task, options: Options, records: Path) -> Record:
-    """Grade one submission alone, its speed too, and write the record."""
+    """Grade one submission alone, including its speed, and write the record."""
     record = time_task(task, grade_task(task, options), options)
     write_record(records, record)
     return record

@@ -1,10 +1,10 @@
-"""The inputs of a verdict besides the submission: the one list that stored results of grading are compared with.
+"""The inputs of a verdict besides the submission. A stored result of grading is valid while none of them changes.
 
 Certification, stored records (`grade --resume`, `round`), a cluster's handshake, canaries and cached results of mutants all use it.
 The list is read from the sources: the checks of the topic and all modules that they import, the modules that grade (in the grader's
 process and in the worker's), the parts of the kit that any of these or a reference imports, the kit's data, the reference solutions up
 to the topic, its tables of known mistakes, its hand-computed numbers, and the class's own files of the topic. Comments, line breaks
-and docstrings in Python do not count, but for the docstrings of checks, which are their titles.
+and docstrings in Python do not count, except the docstrings of checks, which are their titles.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def mistake_tables(topic: str) -> list[Path]:
 
 
 def digest(topic: str, root: Path = ROOT) -> str:
-    """Return a digest of these files, the topic's hand-computed numbers, and the versions of Python and of the libraries at work."""
+    """Return a digest of these files, the topic's hand-computed numbers, and the versions of Python and of the libraries in use."""
     of_class = own.inputs(topic)
     known = _known.get((topic, root, of_class))
     if known is None or known[0] != _stamps(known[1]):
@@ -91,7 +91,7 @@ def environment() -> dict[str, str]:
 
 
 def of_day(day: Day) -> str:
-    """Return the digest for records of a day: of its topic, its cells of code, and the points of its exercises."""
+    """Return the digest for a day's records: of its topic's inputs, its code cells, and the points of its exercises."""
     code = [(cell.role, cell.source) for cell in lesson(day).cells if cell.role != "text"]
     points = [(exercise.name, exercise.points) for exercise in lesson(day).exercises]
     return hashlib.sha256(repr((digest(day.topic, day.root), code, points)).encode()).hexdigest()
@@ -103,9 +103,9 @@ def numbers(topic: str, content: bytes) -> object:
 
 
 def meaning(path: Path, content: bytes) -> bytes:
-    """Return the part of a file that counts: for Python a digest of the program, for other files every byte.
+    """Return the part of a file that verdicts depend on: for Python a digest of the program, for other files every byte.
 
-    Docstrings count in files of checks alone: there they are the titles that students see.
+    Docstrings count only in files of checks, where they are the titles that students see.
     """
     return _program(content, path.parent.name in ("checks", "hidden")) if path.suffix == ".py" else content
 

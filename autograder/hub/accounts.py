@@ -18,9 +18,9 @@ MAX_PASSWORD_BYTES = 72
 
 
 class ClassAuthenticator(FirstUseAuthenticator):
-    """A FirstUseAuthenticator with a password for everybody before their first use: otherwise a name belongs to its first user.
+    """A FirstUseAuthenticator that has a password for each name from the start; otherwise a name would belong to its first user.
 
-    A line that is added to the roster counts from the next log-in on; so does one that is removed.
+    Added and removed lines of the roster take effect at the next log-in.
     """
 
     of_class = Unicode(config=True)
@@ -42,7 +42,7 @@ class ClassAuthenticator(FirstUseAuthenticator):
         return super().reset_password(username, new_password)
 
     def _admits(self, name: str) -> bool:
-        """Return True for a student of the class or its instructor, and make sure they have a password."""
+        """Return True for a student of the class or its instructor, and make sure that a password exists."""
         folder = HubFolder(Path(self.of_class))
         if name != self.instructor and name not in class_now(folder).by_id:
             return False

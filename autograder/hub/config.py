@@ -65,7 +65,7 @@ def configure(config: Config, of_class: Path) -> None:
 def prepare(spawner: Any, folder: HubFolder, instructor: str, *, accounts: bool) -> None:
     """Prepare the account and the environment of a server before it starts.
 
-    Raises a 403 error for a user who is no longer in the class: a log-in outlives that.
+    Raises a 403 error for a user who has left the class but is still logged in.
     """
     from tornado import web
 

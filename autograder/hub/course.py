@@ -1,9 +1,9 @@
 """The course as students have it on a class server: the content of the bundle of the last released day.
 
-    python -m autograder.hub.course FOLDER    # looks again and again, as a service of the server
+    python -m autograder.hub.course FOLDER    # a service of the server, which looks for new bundles again and again
 
-So it has no hidden check, nor an answer to the last released day or a later one; answers of the days before it are
-there, because that day's notebook uses them if a student's own do not pass.
+So the server has no hidden checks, and no answers to the last released day or later days. It has the answers to earlier days, because
+the last day's notebook uses them if a student's own functions do not pass.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ EVERY = 2.0
 
 
 def last_released(folder: HubFolder) -> Day:
-    """Return the last released day, or the first day if none is.
+    """Return the last released day, or the first day if no day is released.
 
-    The notebook of that first day is not handed out, but start_here needs a course to import.
+    In that case the first day's notebook is not handed out, but start_here still needs a course to import.
     """
     days = [day for day in syllabus() if day.ready]
     out = [day for day in days if (folder.released / day.slug).is_dir()]
@@ -38,7 +38,7 @@ def last_released(folder: HubFolder) -> Day:
 
 
 def last_of(folder: HubFolder) -> Day:
-    """Return the last day released now or ever: students who fetched a withdrawn day still work on it."""
+    """Return the last day ever released, because students who fetched a withdrawn day still work on it."""
     name = folder.course.readlink().name if folder.course.is_symlink() else ""
     there = [day for day in syllabus() if name.startswith(f"{day.slug}-")]
     return max([last_released(folder), *there], key=lambda day: day.number)
@@ -47,7 +47,8 @@ def last_of(folder: HubFolder) -> Day:
 def lay_out(folder: HubFolder) -> Path:
     """Update <class>_hub/course to the last day released. Return the folder that it links to.
 
-    The new folder is complete before the link changes, so a kernel that imports meanwhile sees all of the old one or all of the new one.
+    The new folder is complete before the link changes, so a kernel that imports meanwhile sees either the old folder or the new one, never
+    a mixture.
     """
     day = last_of(folder)
     packed = bundle_bytes(day)
@@ -75,7 +76,7 @@ def _short(data: bytes) -> str:
 
 
 def watch(folder: HubFolder) -> None:
-    """Lay out the course whenever a later day has been released. Runs for ever."""
+    """Update the course whenever a later day is released. Runs for ever."""
     laid_out: Day | None = None
     while True:
         day = last_of(folder)

@@ -1,8 +1,8 @@
-"""nbgrader's collecting, from a class whose students have accounts of their own.
+"""The collecting of submissions with nbgrader, from a class whose students have accounts of their own.
 
-A student can write anything into the exchange: names, links, pipes, a hundred gigabytes. nbgrader takes the newest
-entry by its name, only warns if the owner is another one, follows links with the instructor's rights, and stops for all at a name that
-it cannot read. Here one bad submission is one line, and the others are collected.
+A student can write anything into the exchange: names, links, pipes, a hundred gigabytes. nbgrader trusts the time in an entry's name, only
+warns if the entry has another owner, follows links with the instructor's rights, and stops collecting at a name that it cannot read. This
+module reports each bad submission in one line and collects the others.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NO_TIME = "1970-01-01 00:00:00 UTC"
 
 
 class CollectOwned(ExchangeCollect):
-    """A collector that takes only the newest notebook that each student has handed in themselves.
+    """A collector that takes each student's newest notebook, if the student's own account handed it in.
 
-    With nbgrader's own option `check_owner` off, where all have one account, everything counts as their own.
+    If all students share one account, nbgrader's option `check_owner` is off, and every notebook is taken.
     """
 
     src_records: list[dict[str, Any]]
@@ -69,8 +69,8 @@ class CollectOwned(ExchangeCollect):
     def copy_files(self) -> None:
         """Collect as nbgrader does, but recognise the last collected submission by its name.
 
-        nbgrader reads timestamp.txt, into which `autograder collect` writes the time at which a file was first seen: a submission handed in
-        between these two would never be collected.
+        nbgrader compares the times in timestamp.txt. `autograder collect` writes there the time when it first saw the file, which is later
+        than the hand-in. A submission handed in between these two times would never be collected.
         """
         if not self.src_records:
             self.log.warning(f"No submissions of {self.coursedir.assignment_id!r} to collect")
@@ -84,7 +84,7 @@ class CollectOwned(ExchangeCollect):
             self.do_copy(os.path.join(self.inbound_path, record["filename"]), str(dest))
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
-        """Copy the notebook, if it is a file that its owner could read: the copy is made with the instructor's rights."""
+        """Copy the notebook if its owner could read it. The check is needed because the copy is made with the instructor's rights."""
         notebook = f"{self.coursedir.assignment_id}.ipynb"
         try:
             owner = os.lstat(src).st_uid

@@ -1,4 +1,4 @@
-"""The folders of a class server, beside the folder of the class, which only the instructor can read."""
+"""The folders of a class server. They are beside the folder of the class, which only the instructor can read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COURSE_ID = "course"
 class HubFolder:
     """The folder <class>_hub.
 
-    Students may pass through it and read their own files; accounts, database and cookies are the server's alone.
+    Students may pass through the folder and read their own files. Only the server may read accounts, database and cookies.
     """
 
     of_class: Path
@@ -41,9 +41,9 @@ class HubFolder:
 
     @property
     def exchanged(self) -> dict[Path, int]:
-        """Return the folders that nbgrader makes in the exchange at the first release, with their modes.
+        """Return {folder: mode} for the folders that nbgrader makes in the exchange at the first release.
 
-        Made before, they belong to nobody else.
+        The server makes these folders earlier, so no other account can own them.
         """
         course = self.exchange / COURSE_ID
         return {course: 0o755, course / "outbound": 0o755, course / "inbound": 0o3733, course / "feedback": 0o711}
@@ -59,12 +59,12 @@ class HubFolder:
 
     @property
     def courses(self) -> Path:
-        """Return the folder of the course as students have it, once for each day that was the last one released."""
+        """Return the folder with the students' copies of the course, one for each day that was the last released."""
         return self.root / "courses"
 
     @property
     def course(self) -> Path:
-        """Return the link to the current one of `courses`."""
+        """Return the link to the current copy in `courses`."""
         return self.root / "course"
 
     def settings(self, who: str) -> Path:

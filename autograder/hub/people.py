@@ -26,7 +26,7 @@ OURS = "a class of From Prompt to Token"
 
 
 def students(folder: HubFolder) -> Roster:
-    """Return the class. Raises CourseError if the roster is empty, or if an id cannot be a log-in name."""
+    """Return the students of the class. Raises CourseError if the roster is empty or an id cannot be a log-in name."""
     roster = find_roster(folder.of_class)
     if roster is None:
         raise CourseError(f"{folder.of_class / 'roster.csv'} is empty: add a line for each student and start the server again")
@@ -41,9 +41,9 @@ _last_good: dict[Path, Roster] = {}
 
 
 def class_now(folder: HubFolder) -> Roster:
-    """Return `students`, or the last readable roster if it has become unreadable while the server runs.
+    """Return `students`, or the last readable roster if the file has become unreadable while the server runs.
 
-    So an error in one line locks nobody else out.
+    An error in one line therefore locks nobody out.
     """
     try:
         _last_good[folder.of_class] = students(folder)
@@ -54,7 +54,7 @@ def class_now(folder: HubFolder) -> Roster:
 
 
 def passwords(folder: HubFolder, names: Iterable[str]) -> dict[str, str]:
-    """Return the first passwords, and draw one for names without one; stored in accounts.csv, which only the server's user can read."""
+    """Return the first passwords, and draw missing ones. They are stored in accounts.csv, which only the server's user can read."""
     known = drawn(folder)
     new = [name for name in names if name not in known]
     if new:
@@ -80,7 +80,7 @@ def _draw() -> str:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file whole or not at all, and never readable by others, not for a moment."""
+    """Write a file whole or not at all; others cannot read it at any moment."""
     beside = path.with_suffix(".new")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
@@ -89,7 +89,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def make_accounts_again(folder: HubFolder) -> None:
-    """Create an account for every existing home before any new one: otherwise a new account could get the number of a home's owner."""
+    """Create an account for each existing home first; a new account could otherwise get the user number that owns a home."""
     for home in sorted(folder.homes.iterdir()):
         make_account(folder, home.name)
 
@@ -97,8 +97,8 @@ def make_accounts_again(folder: HubFolder) -> None:
 def make_account(folder: HubFolder, name: str) -> None:
     """Create a Unix account of this name with a home in <class>_hub/homes, if there is none yet. Needs root. Raises CourseError.
 
-    It has no password, so that one logs in through the server alone. An account that was not made here is never used: a line "root" or
-    "www-data" in a roster gives no one that account.
+    The account has no password, so the only log-in is through the server. An account that was not made here is never used: a line "root" or
+    "www-data" in a roster gives access to no such account.
     """
     home = folder.homes / name
     try:

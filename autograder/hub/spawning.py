@@ -13,7 +13,7 @@ from traitlets import Unicode
 class AccountSpawner(LocalProcessSpawner):
     """A spawner that runs students as themselves, and the instructor as the owner of the class's folder.
 
-    So the folder is the instructor's with and without the server.
+    The instructor therefore owns the folder with and without the server.
     """
 
     instructor = Unicode(config=True)
@@ -32,4 +32,4 @@ class AccountSpawner(LocalProcessSpawner):
 
 
 class TrialSpawner(SimpleLocalProcessSpawner):
-    """A spawner of all servers with one account: nothing isolates them from each other."""
+    """A spawner that runs all servers with one account. Nothing isolates the servers from each other."""

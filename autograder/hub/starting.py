@@ -1,4 +1,4 @@
-"""The start of `autograder hub`: settings into <class>_hub, checks for later failures, and JupyterHub in this process's place."""
+"""The start of `autograder hub`: it writes settings to <class>_hub, checks for later failures, and replaces this process by JupyterHub."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ PLUGIN = "@jupyter/nbgrader:"
 
 
 def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: str) -> None:
-    """Start the class server. It does not return: this process becomes JupyterHub. Raises CourseError if something is missing."""
+    """Start the class server. This function does not return: the process becomes JupyterHub. Raises CourseError if something is missing."""
     folder = HubFolder(of_class.resolve())
     own.use(own.folder_of(folder.of_class))
     _look_before(folder, host=host, port=port, accounts=accounts)
@@ -91,7 +91,7 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
 
 
 def _only_one(folder: HubFolder) -> None:
-    """Lock the class until this process, which becomes JupyterHub, ends: a second server would end the first one's proxy."""
+    """Lock the class until this process, later JupyterHub, ends: a second server would end the first one's proxy."""
     lock = os.open(folder.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,20 +133,20 @@ def _look_at_accounts(folder: HubFolder) -> None:
     if shutil.which("useradd") is None:
         raise CourseError("--accounts needs `useradd`, which is not installed")
     if folder.of_class.stat().st_uid == 0:
-        raise CourseError(f"{folder.of_class} is root's, and the instructor's server runs as its owner: `chown -R YOU {folder.of_class}`")
+        raise CourseError(f"{folder.of_class} is root's, so the instructor's server would run as root: `chown -R YOU {folder.of_class}`")
     for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
         if (closed := closed_to_others(path)) is not None:
             raise CourseError(f"{what} is in {closed}, which other accounts cannot enter: move it, or `chmod o+x {closed}`")
 
 
 def closed_to_others(path: Path) -> Path | None:
-    """Return the first folder on the way to a file or folder that other accounts cannot pass through."""
+    """Return the first folder on the path to a file or folder that is closed to other accounts; None if all are open."""
     there = [each for each in (*reversed(path.parents), path) if each.is_dir()]
     return next((each for each in there if not each.stat().st_mode & 0o001), None)
 
 
 def set_up(folder: HubFolder, *, accounts: bool) -> None:
-    """Create the folder with its settings. Overwrites no jupyterhub_config.py; everything else is written again each time."""
+    """Create the folder with its settings. An existing jupyterhub_config.py is kept; all else is written again each time."""
     folders = {folder.root: 0o755, folder.private: 0o700, folder.homes: 0o755, folder.courses: 0o755, folder.exchange: 0o1777}
     owner = folder.of_class.stat()
     for path, mode in {**folders, **folder.exchanged}.items():

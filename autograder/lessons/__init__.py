@@ -2,7 +2,7 @@
 
 syllabus (the table of days) -> markdown (parses a lesson) -> notebooks (the instructor's version) -> release (the
 students', by nbgrader) -> work (a student's copies).
-Importing this is cheap: nbformat and nbgrader are imported only by modules that build.
+Importing this package is cheap: nbformat and nbgrader are imported only by modules that build.
 """
 
 from autograder.lessons.markdown import Cell, Exercise, Hint, Lesson, lesson

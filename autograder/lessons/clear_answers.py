@@ -1,4 +1,4 @@
-"""nbgrader's ClearSolutions with a stub that names its exercise. Imported only where nbgrader is used anyway."""
+"""nbgrader's ClearSolutions, with stubs that name their exercise. Only modules that use nbgrader anyway import this one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The minutes that a lesson takes a reader alone, counted from its source; a test compares them with the syllabus.
 
-Counted are the words of the prose, the minutes stated at the exercises, and the questions, which are folded. A question's minutes
-include its answer; an exercise's include its docstring and hints. Code, waiting for cells, and sections outside the day's minutes do
+The count includes the words of the prose, the minutes stated at the exercises, and the folded questions. A question's minutes include
+its answer; an exercise's minutes include its docstring and hints. Code, waiting for cells, and sections outside the day's minutes do
 not count: challenges, optional sections, appendices, and those that say so in their first line.
 """
 
@@ -28,7 +28,7 @@ _BESIDE = re.compile(
 
 @dataclass
 class _Section:
-    """A heading and the text below it, without code. exercises: number of functions that are written there."""
+    """A heading and the text below it, without code. exercises: the number of functions that students write in this section."""
 
     text: str
     exercises: int = 0
@@ -45,7 +45,11 @@ class _Section:
 
 @dataclass(frozen=True)
 class Hours:
-    """A lesson's counts. words: of the prose. exercises: their stated minutes. questions: folded ones, the ten at the end included."""
+    """A lesson's counts.
+
+    words: the number of words of prose. exercises: the minutes stated for exercises. questions: the number of folded questions, including
+    the ten at the end.
+    """
 
     words: int
     exercises: int
@@ -68,7 +72,7 @@ def hours(day: Day) -> Hours:
 
 
 def _counted(lesson: Lesson) -> list[_Section]:
-    """Return the sections that belong to the day's minutes; the parts of a section that does not are left out with it."""
+    """Return the sections that belong to the day's minutes. A section that does not is left out with all its subsections."""
     counted: list[_Section] = []
     left_out = 0  # the level of the section that is left out at the moment
     for section in _sections(lesson):

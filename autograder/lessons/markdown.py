@@ -1,6 +1,6 @@
 """The parser of a lesson's source, `lesson.md`: its cells, its exercises with their points, its hints.
 
-Our own parser and not jupytext's, for three reasons: an error can name the file and the line; folded parts are not split
+The course has its own parser instead of jupytext's for three reasons: an error can name the file and the line; folded parts are not split
 (jupytext makes a cell of a code fence inside `<details>`, which tears the fold apart); and the grader, which needs only
 points and the setup cell, does not wait for jupytext and nbformat to be imported. The files stay readable by jupytext
 as Markdown notebooks.
@@ -30,7 +30,7 @@ _HINT = re.compile(r'<details class="hint" data-exercise="(\w+)">\s*<summary>(.+
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function or class to be written, and its points. `line` is its fence in the lesson."""
+    """A function or class to be written, and its points. `line` is the line of its fence in the lesson."""
 
     name: str
     points: float
@@ -49,7 +49,7 @@ class Hint:
 
 @dataclass(frozen=True)
 class Cell:
-    """One piece of the lesson. `source` is text or code, empty for an exercise; `line` is where it begins."""
+    """One piece of the lesson. `source` is text or code, empty for an exercise; `line` is its first line."""
 
     role: Literal["text", "setup", "demo", "exercise"]
     source: str
@@ -80,7 +80,7 @@ class Lesson:
 
 
 def lesson(day: Day) -> Lesson:
-    """Return the day's lesson. Cheap: nothing is imported, and a file is reloaded only when it has changed.
+    """Return the day's lesson. The call is cheap: it imports nothing, and reads a file again only after a change.
 
     Raises CourseError, with file and line, if the lesson or the marks in its solutions module are wrong.
     """
@@ -128,7 +128,7 @@ def _check_shape(lesson: Lesson, reader: _Reader) -> None:
     if code[0].role != "setup":
         reader.fail(code[0].line, "the setup fence must be the first code cell")
     if not any(HEADER in cell.source.split("\n") for cell in lesson.cells if cell.role == "text"):
-        reader.fail(1, f"no line {HEADER}: put it under the title; the builder fills it in")
+        reader.fail(1, f"no line {HEADER}: add that line under the title; the builder fills it in")
 
 
 def _check_exercises(lesson: Lesson, reader: _Reader) -> None:

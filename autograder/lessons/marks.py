@@ -1,4 +1,4 @@
-"""Solution marks: a function's source from a solutions module, without its answer, and without its marks."""
+"""Solution marks: a function's source from a solutions module, without the answer or without the marks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class MarkError(ValueError):
-    """Marks that do not pair, or none at all; `line` counts from 1 in the given source."""
+    """An error of marks that do not pair or are missing. `line` counts from 1 in the given source."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -33,7 +33,7 @@ def first_line(node: Definition) -> int:
 
 
 def source_of(module_source: str, node: Definition) -> str:
-    """Return a definition's lines: decorators, docstring and marks included, blank lines around it not."""
+    """Return a definition's lines with decorators, docstring and marks, but without the blank lines around it."""
     lines = module_source.split("\n")
     end = node.end_lineno or node.lineno
     # Python ends a definition with its last statement; the comment after it is still ours.
@@ -43,12 +43,12 @@ def source_of(module_source: str, node: Definition) -> str:
 
 
 def regions(source: str) -> Iterator[tuple[int, int]]:
-    """Yield (line of BEGIN, line of END) of each answer, from 1. Raises MarkError if they do not pair."""
+    """Yield (line of BEGIN, line of END) of each answer, counted from 1. Raises MarkError if the marks do not pair."""
     begin = 0
     for number, line in enumerate(source.split("\n"), start=1):
         if line.strip() == BEGIN:
             if begin:
-                raise MarkError(f"{BEGIN} before the {END} of the one above", number)
+                raise MarkError(f"second {BEGIN} without an {END} between them", number)
             begin = number
         elif line.strip() == END:
             if not begin:
@@ -60,7 +60,7 @@ def regions(source: str) -> Iterator[tuple[int, int]]:
 
 
 def without_answers(source: str) -> str:
-    """Return the source with `raise NotImplementedError("softmax")` for each answer; in a method `("KVCache.append")`."""
+    """Return the source with each answer replaced by `raise NotImplementedError("softmax")`, in methods `("KVCache.append")`."""
     lines = source.split("\n")
     kept: list[str] = []
     done = 0
@@ -78,7 +78,7 @@ def without_marks(source: str) -> str:
 
 
 def free_names(source: str) -> set[str]:
-    """Return the names that the source looks up outside itself: a notebook must have defined them before."""
+    """Return the names that the source uses but does not define. A notebook must define these names first."""
 
     def looked_up(table: symtable.SymbolTable) -> Iterator[str]:
         for symbol in table.get_symbols():
@@ -97,7 +97,7 @@ def bound_names(source: str) -> set[str]:
 
 
 def _owner(source: str, line: int) -> str:
-    """Return the exercise that a mark belongs to: the outermost function around it, with its classes before it."""
+    """Return the exercise that a mark belongs to: the outermost function around the mark, prefixed with its classes."""
     mark = source.split("\n")[line - 1]
     indent = len(mark) - len(mark.lstrip())
     names: list[str] = []

@@ -2,7 +2,7 @@
 
 Every cell carries a stable id and says in `metadata.course` what it is, so that a submission can be taken apart again:
 `{"role": "text" | "setup" | "demo" | "exercise" | "check", "exercise": ...}`. The setup cell and the checks are locked.
-Demo cells are not, because a reader should change a number and run them again; the grader knows them by id and source.
+Demo cells are not locked, because readers should change numbers and run them again; the grader knows them by id and source.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def source_path(day: Day) -> Path:
 
 
 def build_source(day: Day) -> Path:
-    """Write the instructor's notebook, with answers and marks, and its figures under build/source/. Return the notebook's path."""
+    """Write the instructor's notebook (with answers and marks) and its figures under build/source/. Return the notebook's path."""
     path = source_path(day)
     write_if_changed(path, as_bytes(source_notebook(day)))
     copy_figures(day, path.parent)
@@ -63,10 +63,9 @@ def copy_figures(day: Day, target: Path) -> None:
 
 
 def source_notebook(day: Day) -> NotebookNode:
-    """Return the instructor's notebook: what nbgrader calls the source version.
+    """Return the instructor's notebook, called the source version in nbgrader.
 
-    Raises CourseError if the lesson is wrong, an exercise uses a name that a notebook would not have, or a figure
-    is missing.
+    Raises CourseError if the lesson is wrong, if an exercise uses a name that the notebook does not define, or if a figure is missing.
     """
     parsed = lesson(day)
     answers = _answers(parsed)
@@ -82,7 +81,7 @@ def source_notebook(day: Day) -> NotebookNode:
 
 
 def solved_notebook(day: Day) -> NotebookNode:
-    """Return the notebook of a student who has found every reference answer: answers without marks, no outputs."""
+    """Return the notebook with all reference answers, as if a student had written them: without marks and outputs."""
     notebook = source_notebook(day)
     for cell in notebook.cells:
         if cell.metadata["course"]["role"] == "exercise":
@@ -98,7 +97,7 @@ def build_start(root: Path = ROOT) -> Path:
 
 
 def start_bytes(root: Path = ROOT) -> bytes:
-    """Return the first notebook of the course: no exercises, and tables from the syllabus in place of `{{ days }}` and the like."""
+    """Return the first notebook of the course. It has no exercises; tables from the syllabus replace `{{ days }}` and the like."""
     cells = [_plain_cell(cell.role, fill(cell.source, root=root)) for cell in page(root / "course" / f"{START}.md", root)]
     return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
 
@@ -117,7 +116,7 @@ def build_capstone(root: Path = ROOT) -> Path | None:
 
 
 def capstone_bytes(root: Path = ROOT) -> bytes:
-    """Return the notebook of the race, without nbgrader checks and points. It begins with the engine from the solutions, whole."""
+    """Return the notebook of the race, without nbgrader checks and points. It begins with the whole engine from the solutions."""
     module = (root / "solutions" / f"{CAPSTONE}.py").read_text(encoding="utf-8")
     engine = marks.source_of(module, marks.definitions(module)[ENGINE])
     cells = [_plain_cell(cell.role, cell.source) for cell in page(capstone_path(root).with_suffix(".md"), root)]
@@ -210,12 +209,12 @@ def _nbgrader(grade_id: str, *, grade: bool = False, locked: bool = False, solut
 
 
 def _id(role: str, exercise: str | None = None) -> str:
-    """Return a cell id. Cell ids hold at most 64 characters."""
+    """Return a cell id. Cell ids have at most 64 characters."""
     return f"{role}-{exercise}"[:64] if exercise else role
 
 
 def _hashed_id(role: str, source: str) -> str:
-    """Return an id that a cell keeps when others are put before it."""
+    """Return a cell id that does not change when other cells are inserted before the cell."""
     return f"{role}-{hashlib.sha256(source.encode()).hexdigest()[:10]}"
 
 
@@ -230,7 +229,7 @@ def _answers(parsed: Lesson) -> dict[str, str]:
 
 
 def _check_names(parsed: Lesson, answers: dict[str, str]) -> None:
-    """Check that an exercise uses only names of the setup cell and other exercises: the grader runs nothing else."""
+    """Check that an exercise uses only names of the setup cell and other exercises, since the grader runs no other cells."""
     import builtins
 
     known = set(dir(builtins)) | {"__name__"} | marks.bound_names(parsed.setup) | set(answers)

@@ -1,4 +1,4 @@
-"""The students' notebook: nbgrader's own `generate_assignment`, with a stub that names its exercise."""
+"""The notebook that students get, made by nbgrader's own `generate_assignment`, with stubs that name their exercise."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def release_notebook_path(day: Day) -> Path:
 
 
 def build_release(day: Day) -> Path:
-    """Write course/<slug>/<slug>.ipynb, if it changed, and touch nothing else there. Return its path."""
+    """Write course/<slug>/<slug>.ipynb if it changed, and no other file. Return its path."""
     path = release_notebook_path(day)
     write_if_changed(path, release_bytes(day))
     return path
 
 
 def release_bytes(day: Day, db_url: str | None = None, parent: Path | None = None) -> bytes:
-    """Return the release notebook, made in a workspace of its own (in `parent`), so that parallel builds do not meet.
+    """Return the release notebook. Each build has a workspace of its own (in `parent`), so builds can run in parallel.
 
-    With a db_url nbgrader also enters the day, its cells and points into that gradebook. Raises CourseError with
-    nbgrader's own words if it refuses the notebook.
+    With a db_url nbgrader also enters the day, its cells and points into that gradebook. Raises CourseError with nbgrader's own message if
+    nbgrader refuses the notebook.
     """
     with tempfile.TemporaryDirectory(prefix="release-", dir=parent) as folder:
         source = Path(folder) / "source" / day.slug / f"{day.slug}.ipynb"
@@ -45,9 +45,9 @@ def release_bytes(day: Day, db_url: str | None = None, parent: Path | None = Non
 
 
 def generate_assignment_config(db_url: str | None = None) -> Config:
-    """Return nbgrader's settings for a release, also for `nbgrader_config.py`: its own steps, with ours for ClearSolutions.
+    """Return nbgrader's settings for a release: its own steps, but our ClearAnswers for ClearSolutions.
 
-    Without a db_url nothing goes into a gradebook.
+    `nbgrader_config.py` uses these settings, too. Without a db_url nothing is written to a gradebook.
     """
     from nbgrader.converters import GenerateAssignment
     from nbgrader.preprocessors import ClearSolutions

@@ -1,4 +1,4 @@
-"""Reset of a cell, or a whole day, to its release; the student's version is saved beside it."""
+"""Reset of a cell, or of a whole day, to the released version; the student's version is saved beside the notebook."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Cell = dict[str, Any]
 def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
     """Reset one exercise's cell (or, with None, the whole notebook) to the release. Return the backup of the previous file.
 
-    A cell that was deleted comes back to its place, with its check. Other cells, and cells that the student added, are unchanged.
-    Raises CourseError if there is no such exercise, no notebook, or one that cannot be read (the whole day can be reset then).
+    A deleted cell and its check are put back in their place. All other cells, with those that the student added, are unchanged. Raises
+    CourseError for an unknown exercise, and if the notebook is missing or cannot be read (resetting the whole day still works then).
     """
     path = work / day.slug / f"{day.slug}.ipynb"
     if not path.exists():
-        raise CourseError(f"no notebook at {path}: `autograder work` puts the released one there")
+        raise CourseError(f"no notebook at {path}: run `autograder work` to get the released notebook")
     if exercise is None:
         backup = _back_up(path)
         path.unlink()
@@ -34,7 +34,7 @@ def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
     released = json.loads(release_notebook_path(day).read_text(encoding="utf-8"))["cells"]
     names = [name for cell in released if (name := _exercise(cell)) is not None]
     if exercise not in names:
-        raise CourseError(f"no exercise {exercise!r} in {day.slug}; it has {', '.join(dict.fromkeys(names))}")
+        raise CourseError(f"no exercise {exercise!r} in {day.slug}: choose one of {', '.join(dict.fromkeys(names))}")
     try:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         cells = notebook["cells"]
@@ -56,13 +56,13 @@ def reset(day: Day, work: Path, exercise: str | None = None) -> Path:
 
 
 def _exercise(cell: Cell) -> str | None:
-    """Return the exercise that a released cell belongs to, as its answer or its check."""
+    """Return the exercise whose answer or check a released cell is; None for other cells."""
     course = cell["metadata"].get("course", {})
     return course.get("exercise") if course.get("role") in ("exercise", "check") else None
 
 
 def _back_up(path: Path) -> Path:
-    """Make a copy beside the file, named for the time; never overwrite another."""
+    """Make a copy beside the file, with the time in its name; never overwrite another copy."""
     stamp = time.strftime("%Y-%m-%d-%H%M%S")
     for number in range(1, 1000):
         backup = path.parent / "backups" / f"{path.stem}-{stamp}{f'-{number}' if number > 1 else ''}.ipynb"
@@ -70,4 +70,4 @@ def _back_up(path: Path) -> Path:
             backup.parent.mkdir(exist_ok=True)
             shutil.copy2(path, backup)
             return backup
-    raise CourseError(f"{path.parent / 'backups'} is full of copies of this second: try again")
+    raise CourseError(f"{path.parent / 'backups'} has too many copies made in this second: try again")

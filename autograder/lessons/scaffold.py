@@ -1,4 +1,4 @@
-"""A new day of a class's own, complete and green: lesson, reference solution, checks and specimens to be replaced step by step."""
+"""A new day for a class: a lesson, reference solution, checks and specimens that pass certification, to be replaced step by step."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def {topic}(probs):
 
 
 def write_day(topic: str, folder: Path) -> list[Path]:
-    """Write a new day into a class's own folder and its syllabus. Return the paths of the files. Raises CourseError."""
+    """Write a new day into a class's own folder and add it to that folder's syllabus. Return the files' paths. Raises CourseError."""
     if not (topic.isidentifier() and topic.islower() and topic.isascii()) or keyword.iskeyword(topic):
         raise CourseError(f"{topic!r} cannot name a day: use lower-case letters, digits and _, as in eta_sampling")
     own.use(folder if folder.is_dir() else None)

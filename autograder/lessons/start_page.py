@@ -1,6 +1,6 @@
 """The parts of the syllabus on the course's first page: the days, the eight steps of inference, and ways through the course.
 
-All from `course/syllabus.toml`, as Markdown. A place with other paths to the days (the site, the README) brings links of its own.
+All parts are Markdown, made from `course/syllabus.toml`. Callers with other paths to the days (the site, the README) pass their own links.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Way:
-    """Some of the days, or all, split into sittings. sitting: what one of these is called."""
+    """A way through the course: some or all of the days, split into sittings. sitting: the name of one sitting."""
 
     title: str
     gives: str
@@ -40,7 +40,7 @@ class Way:
 
     @property
     def timetable(self) -> list[tuple[Day, ...]]:
-        """Return the days of each sitting, in order, so that the sum of the squares of the minutes is the smallest: nearly equal ones."""
+        """Return the days of each sitting, in order. The split has the smallest sum of squared minutes, so sittings are nearly equal."""
         cuts = itertools.combinations(range(1, len(self.days)), self.sittings - 1)
         bounds = ((0, *cut, len(self.days)) for cut in cuts)
         splits = ([self.days[a:b] for a, b in itertools.pairwise(bound)] for bound in bounds)
@@ -48,7 +48,7 @@ class Way:
 
     @property
     def borrowed(self) -> list[Day]:
-        """Return the days that the way leaves out and whose functions it uses: the course's own replace them."""
+        """Return the days outside this way whose functions it needs; the course's functions replace them."""
         days = syllabus(self.days[0].root)
         used = {topic for day in self.days for topic in day.prerequisites} - {day.topic for day in self.days}
         return [day for day in days if day.topic in used]
@@ -78,19 +78,19 @@ def _table(name: str, root: Path) -> list[dict[str, Any]]:
 
 
 def notebook_link(day: Day) -> str | None:
-    """Return the link to a day from start_here.ipynb: the notebooks are beside it."""
+    """Return the link to a day from start_here.ipynb, which is beside the days' folders."""
     return f"{day.slug}/{day.slug}.ipynb" if day.ready else None
 
 
 def fill(text: str, link: Link = notebook_link, root: Path = ROOT) -> str:
-    """Return the text with a table in place of each line that asks for one."""
+    """Return the text with the requested table in place of each line such as `{{ days }}`."""
     tables = {"{{ days }}": table_of_days, "{{ steps }}": table_of_steps, "{{ ways }}": table_of_ways, "{{ timetable }}": timetable}
     lines = text.split("\n")
     return "\n".join(tables[line.strip()](link, root) if line.strip() in tables else line for line in lines)
 
 
 def table_of_days(link: Link = notebook_link, root: Path = ROOT) -> str:
-    """Return the map: each day with its question, its minutes, the days it builds on, and a mark if it is ready."""
+    """Return the table of days: each with its title, question, minutes, the days it builds on, and its state."""
     number = {day.topic: day.number for day in syllabus(root)}
     lines = ["| Day | Title | The question | Minutes | Builds on | State |", "|---:|---|---|---:|---|---|"]
     for day in syllabus(root):

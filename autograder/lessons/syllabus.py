@@ -1,4 +1,4 @@
-"""The table of days, `course/syllabus.toml`, as Python sees it."""
+"""The table of days, `course/syllabus.toml`, as Python objects."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FIELDS = {"number": int, "topic": str, "title": str, "question": str, "minutes"
 
 @dataclass(frozen=True)
 class Day:
-    """One row of the table. `root` is the checkout that it was read from; every path follows from it.
+    """One row of the syllabus table. `root` is the checkout that the row was read from; all paths follow from it.
 
-    own: the folder of a class's own material, for a day of the class; its files are there.
+    own: the folder with the files of a class's own day; None for the course's days.
     """
 
     number: int
@@ -69,7 +69,7 @@ class Day:
 def syllabus(root: Path | None = None) -> list[Day]:
     """Return all days, in order. Raises CourseError if the table contradicts itself.
 
-    root: a checkout; without it the days are those of this checkout and, after them, the class's own.
+    root: a checkout. Without root the result is this checkout's days, followed by the class's own days.
     """
     days = _days_of_course(root or ROOT)
     folder = own.used() if root is None else None
@@ -106,7 +106,7 @@ def stamp(path: Path) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=8)
 def _read(root: Path, stamp: tuple[int, int], before: tuple[Day, ...] = ()) -> tuple[Day, ...]:
-    """Return the days of one table. before: those of the table that it continues."""
+    """Return the days of one table. before: the days of the table that this one continues."""
     where = own.SYLLABUS.as_posix() if not before else str(root / own.SYLLABUS)
     try:
         rows = tomllib.loads((root / own.SYLLABUS).read_text(encoding="utf-8")).get("day", [])

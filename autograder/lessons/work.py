@@ -1,4 +1,4 @@
-"""A student's own copies under work/: made once, and never overwritten."""
+"""A student's own copies of the notebooks in work/, made once and never overwritten."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.lessons.syllabus import ROOT, Day, syllabus
 
 
 def copy_to_work(day: Day, work: Path | None = None) -> Path:
-    """Put the day's notebook into work/<slug>/ unless one is there, and bring its figures up to date. Return its path there.
+    """Copy the day's notebook to work/<slug>/ unless a file exists there, and update its figures. Return the copy's path.
 
     work is the folder itself, by default the checkout's. Raises CourseError if the day has no release notebook yet.
     """

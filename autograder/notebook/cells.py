@@ -20,7 +20,7 @@ EXERCISE_CELL = "exercise-"
 
 @dataclass(frozen=True)
 class Run:
-    """The last run of a cell that defines functions or classes: their names, the cell's text, and the time when it began."""
+    """The last run of a cell that defines functions or classes: the names, the cell's text, and the time when the run began."""
 
     names: tuple[str, ...]
     source: str
@@ -28,7 +28,7 @@ class Run:
 
 
 class Cells:
-    """A listener to a kernel. `trouble` holds a sentence for each exercise whose function is not that of its cell's last run."""
+    """A listener to a kernel's cell runs. `trouble`: a sentence for each exercise whose cell's last run did not define its function."""
 
     def __init__(self, namespace: Callable[[], dict[str, Any]]) -> None:
         self.namespace = namespace
@@ -64,7 +64,7 @@ class Cells:
                 self.trouble[name] = f"The cell of `{name}` no longer defines it.{instead} The name must stay as in the stub."
 
     def _concerned(self, info: Any) -> list[str]:
-        """Return the exercises that a cell defines, or is there for."""
+        """Return the exercises that a cell defines or was handed out for."""
         cell_id = getattr(info, "cell_id", None) or ""
         names = [*DEFINED.findall(info.raw_cell), cell_id.removeprefix(EXERCISE_CELL), self.homes.get(cell_id, "")]
         known = exercise_names() if any(names) else set()
@@ -111,7 +111,7 @@ def normal(source: str) -> str:
 
 
 def trouble(exercise: str) -> str:
-    """Explain why a cell's function is missing, or is one of an earlier run; return "" if the last run succeeded."""
+    """Explain why a cell's function is missing or comes from an earlier run. Return "" if the last run succeeded."""
     return _listening.trouble.get(exercise, "") if _listening is not None else ""
 
 

@@ -1,7 +1,7 @@
-"""The cheat sheet, every formula of the days that are ready, and a page of every number that was worked out by hand, with its check.
+"""The pages docs/cheat_sheet.md, with every formula, and docs/numbers.md, with every number worked out by hand; each has its check.
 
-Made from docs/cheat_sheet.toml and datasets/hand_computed.toml: `python -m autograder.notebook.cheat_sheet` writes docs/cheat_sheet.md and
-docs/numbers.md.
+`python -m autograder.notebook.cheat_sheet` makes them from docs/cheat_sheet.toml and datasets/hand_computed.toml, for the days that are
+ready.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MADE = "`make generate` writes this page."
 
 
 def page() -> str:
-    """Return the formulas as Markdown, to be read and printed. Raises CourseError if one names a check that does not exist."""
+    """Return the formulas as Markdown, for reading and printing. Raises CourseError if a formula names a check that does not exist."""
     formulas = tomllib.loads(FORMULAS.read_text(encoding="utf-8"))["formula"]
     lines = ["# Cheat sheet", "", "This page lists every formula of the course, day by day, with the check that computes it.", ""]
-    lines += ["[Numbers](numbers.md) has the numbers that were worked out by hand.", MADE]
+    lines += ["The page [Numbers](numbers.md) lists the numbers that were worked out by hand.", MADE]
     for day in ready():
         lines += ["", *formula_lines(day, [formula for formula in formulas if formula["topic"] == day.topic])]
     return "\n".join(lines) + "\n"
@@ -36,7 +36,8 @@ def page() -> str:
 
 def numbers_page() -> str:
     """Return the numbers as Markdown."""
-    lines = ["# Numbers worked out by hand", "", "This page lists every number that checks and tests compare with, and its derivation.", ""]
+    lines = ["# Numbers worked out by hand", "", "This page lists every number that was worked out by hand for a check or a test."]
+    lines += ["Each number has its derivation, and links to the checks or tests that use it."]
     lines += ["The formulas are on the [cheat sheet](cheat_sheet.md).", MADE]
     for day in ready():
         if hand_computed(day.topic):
@@ -63,7 +64,7 @@ def formula_lines(day: Day, formulas: list[dict[str, str]]) -> list[str]:
 
 
 def number_lines(day: Day) -> list[str]:
-    """Return one number after another, each as a short text: in a table its derivation would be a narrow column on a phone."""
+    """Return the day's numbers as short paragraphs. In a table their derivations would be a narrow column on a phone."""
     visible = visible_checks(day)
     lines = [f"## Day {day.number} · {day.title}"]
     for name, case in hand_computed(day.topic).items():
@@ -79,7 +80,7 @@ def link(day: Day, check: Check) -> str:
 
 
 def values(case: dict[str, Any]) -> str:
-    """Return the values as code: a list that is cut off leaves a bracket open, which would begin a link elsewhere."""
+    """Return the values as code. Outside code the open bracket of a shortened list would begin a link."""
     parts = [f"{name.replace('_', ' ')} {code(show(value, 60))}" for name, value in case.items() if name != "derivation"]
     return "; ".join(parts)
 

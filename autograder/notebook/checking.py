@@ -1,4 +1,4 @@
-"""An exercise's checks, run for a waiting student: with copies and limits as in grading, and a stop button."""
+"""The run of an exercise's checks for a waiting student, with copies and limits as in grading, and a stop button."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def run_for_a_person(
 
 @contextlib.contextmanager
 def as_in_grading(printed: io.StringIO | None = None) -> Iterator[None]:
-    """Run student code inside as in grading: torch's state is that of a new process with one thread, and nobody answers `input()`.
+    """Run student code inside this context as in grading: torch's state is that of a new process with one thread, `input()` fails.
 
-    printed: takes the output of the code; without it the output is discarded.
+    printed: the buffer for the code's output; without a buffer the output is discarded.
     """
     with contextlib.redirect_stdout(printed or _Kept()), _nobody_answers(), _as_a_new_process(), one_thread():
         yield
 
 
 class _Kept(io.StringIO):
-    """A text buffer that stores the beginning only: an endless loop may print."""
+    """A text buffer that stores only the beginning, since an endless loop may print."""
 
     def write(self, text: str) -> int:
         if self.tell() < KEPT_CHARS:
@@ -54,7 +54,7 @@ class _Kept(io.StringIO):
 
 @contextlib.contextmanager
 def _nobody_answers() -> Iterator[None]:
-    """Make `input()` fail as in grading, where nobody answers."""
+    """Make `input()` fail, as in grading, where nobody could answer."""
 
     def refuse(prompt: object = "", *args: Any, **kwargs: Any) -> str:
         raise EOFError("EOF when reading a line")

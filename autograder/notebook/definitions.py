@@ -1,7 +1,7 @@
 """The definitions of a saved notebook: its functions, classes and values, without the rest of its cells.
 
-A notebook is full of experiments, calls of `check` and demonstrations. Only its top-level statements that bind a needed name are run:
-an expression never is, and a loop only if it binds such a name.
+A notebook is full of experiments, calls of `check` and demonstrations. Only its top-level statements that bind a needed name run:
+expressions never run, and a loop runs only if it binds such a name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Statement:
 
 
 class Definitions:
-    """The statements of a day's setup and of a notebook's cells, in order. broken: {name: why the cell that defines it cannot be read}."""
+    """The statements of a day's setup and of a notebook's cells, in order. broken: {name: why its cell cannot be read}."""
 
     def __init__(self, setup: str, cells: Iterable[Cell], names: Iterable[str]) -> None:
         """Read the cells. names: the exercises."""
@@ -89,12 +89,12 @@ class Definitions:
         return bool(last) and last[-1].is_stub
 
     def needed(self, names: Iterable[str], apart_from: Iterable[str] = ()) -> list[Statement]:
-        """Return the whole setup and the statements that these names need, in order. apart_from: names that come from elsewhere."""
+        """Return, in order, the whole setup and the statements that these names need. apart_from: names that come from elsewhere."""
         places = self._reached(names, frozenset(apart_from))[0]
         return [each for place, each in enumerate(self.statements) if each.given or place in places]
 
     def uses(self, name: str) -> set[str]:
-        """Return the other exercises that an exercise's code uses directly or through helpers, but not through a further exercise."""
+        """Return the other exercises that an exercise's code uses itself or through helpers. Uses through other exercises do not count."""
         return self._reached([name], frozenset(self.names) - {name})[1] & set(self.names) - {name}
 
     def source_of(self, name: str) -> list[str]:
@@ -140,7 +140,7 @@ def names_in(code: CodeType) -> set[str]:
 
 
 def _parsed(source: str) -> tuple[str, ast.Module]:
-    """Return (source, its tree). Lines for IPython are made into Python first. Raises SyntaxError."""
+    """Return (source, its tree), with IPython's own syntax translated to Python. Raises SyntaxError."""
     if source.lstrip().startswith("%%"):
         source = source.lstrip().partition("\n")[2]
     try:

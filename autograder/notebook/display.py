@@ -32,7 +32,7 @@ class OutputArea:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Clear our last sentence when an exception ends the block."""
+        """Clear the last sentence if an exception ends the block."""
         if error[0] is not None and self.handle is not None:
             self.handle.update(Table("", ""))
 
@@ -74,7 +74,7 @@ def show(table: Table) -> None:
 
 
 def show_line(text: str) -> None:
-    """Show a sentence as HTML: a notebook breaks printed lines in the middle of words."""
+    """Show a sentence as HTML, because a notebook breaks printed lines in the middle of words."""
     show(sentences([text]))
 
 

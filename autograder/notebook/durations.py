@@ -18,7 +18,7 @@ STEPS = (1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120)
 
 @functools.cache
 def _table() -> dict[str, Any]:
-    """Return {"machine": ..., "exercises": {topic/exercise: [seconds of checks other than timing checks, seconds of timing checks]}}."""
+    """Return {"machine": ..., "exercises": {topic/exercise: [seconds of untimed checks, seconds of timing checks]}}."""
     try:
         table = json.loads(PATH.read_text(encoding="utf-8"))
         return {"machine": table["machine"], "exercises": dict(table["exercises"])}
@@ -35,7 +35,7 @@ def table_text(topics: Set[str], table: dict[str, Any] | None = None) -> str:
 
 
 def beforehand(topic: str, exercise: str, checks: Sequence[Check]) -> str:
-    """Return one sentence: how many checks, about how long, and which are timing checks."""
+    """Return one sentence: the number of checks, the approximate time, and which checks are timing checks."""
     seconds, timed_seconds = _table()["exercises"].get(f"{topic}/{exercise}", (None, None))
     timed = sum(check.timing for check in checks)
     text = f"{exercise}: {len(checks)} check{'s' * (len(checks) != 1)}{about(seconds)}"

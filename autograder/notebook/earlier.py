@@ -1,20 +1,20 @@
-"""A student's own functions for later days: each one that passes its checks is theirs, any other is the course's.
+"""The functions of earlier days in a later notebook: the student's own if they pass their checks, otherwise the course's.
 
-The rule: **every exercise of the module that a later day gets passes its checks in that module.**
+The rule: **a later day gets a module in which every exercise passes its checks.**
 
 - An exercise name means the same function everywhere in the module: the student's if it is taken, otherwise the course's. So a function of
   the student's calls the student's other functions if they are taken, and the course's in place of those that are not.
 - A function is checked with the functions and classes that it will be used with. Exercises are decided in the order in which they use each
-  other, those without others first; what was decided before something that it uses is checked again.
+  other, those without others first; an exercise that was decided before something that it uses is checked again.
 - A class of the student's is also used by the course's functions, which make objects of it. If one of them does not pass with it, the class
-  is not taken. Apart from that a function of the course's calls only the course's.
+  is not taken. Apart from such classes, the course's functions call only the course's.
 - Classes that the setup cell gives, such as exceptions, are the course's own objects on both sides, unless their methods call exercises.
 - The checks are the visible ones, without those that measure speed: a slow function is slow, but right, and no verdict depends on how busy
   the machine is. They stop at the first that fails.
 - The checks of each exercise have a module of their own, and a later day gets a new one: no state of the checks is in it.
 
-Of the cells only statements that define something needed are run (see `definitions.py`), with the limits of a call. A verdict is cached by
-the sources of all that it depends on. Grading does not come here: a worker's `earlier` gives the reference solution.
+Only those statements of the cells run that define something needed (see `definitions.py`), with the limits of a call. A verdict is cached
+by the sources of all that it depends on. Grading does not use this module: a worker's `earlier` gives the reference solution.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ UNREADABLE, ENDLESS = "unreadable", "stopped at the time limit"
 
 
 def not_from_here(function: object) -> str | None:
-    """Return the origin of a function that was not written in this notebook, in words; None for one that was."""
+    """Return in words where a function comes from; None for a function written in this notebook."""
     module = getattr(function, "__module__", None) or ""
     if module.startswith("solutions."):
         return "the course's own"
@@ -72,7 +72,11 @@ class Functions(types.ModuleType):
 
 @dataclass(frozen=True)
 class Found:
-    """The functions of an earlier day. own: the student's. why: {an exercise of the course's: the reason}. identity: a digest of `own`."""
+    """The functions of an earlier day.
+
+    own: the names of the student's functions. why: {exercise whose function is the course's: the reason}. identity: a digest of the
+    student's functions.
+    """
 
     module: types.ModuleType
     own: tuple[str, ...] = ()
@@ -92,13 +96,13 @@ SLOW_SECONDS = 1.0
 
 
 def earlier_module(topic: str, say: Say | None = None) -> tuple[types.ModuleType, str]:
-    """Return (functions of an earlier day, one line that says whose they are). say: shows a sentence while checks run.
+    """Return (functions of an earlier day, one line that says which are the student's). say: shows a sentence while checks run.
 
     Raises CourseError for an unknown topic only.
     """
     day = next((d for d in syllabus() if d.topic == topic), None)
     if day is None or not day.solutions_path.exists():
-        raise CourseError(f"there is no topic {topic!r}; there are {', '.join(d.topic for d in syllabus())}")
+        raise CourseError(f"no topic {topic!r}: choose one of {', '.join(d.topic for d in syllabus())}")
     found = functions_of(day, say)
     whose, line = _in_words(found)
     here = f"Day {day.number} ({day.title})"
@@ -108,13 +112,13 @@ def earlier_module(topic: str, say: Say | None = None) -> tuple[types.ModuleType
 
 
 def own_functions(day: Day) -> tuple[types.ModuleType, list[str]] | None:
-    """Return (the functions of an earlier day, the names of the student's own among them); None if none is theirs."""
+    """Return (the functions of an earlier day, the names of those that are the student's); None if none is."""
     found = functions_of(day)
     return (found.module, list(found.own)) if found.own else None
 
 
 def functions_of(day: Day, say: Say | None = None) -> Found:
-    """Return a day's functions, decided by the rule above. Raises nothing because of a notebook."""
+    """Return a day's functions, chosen by the rule of this module. A faulty notebook raises nothing."""
     if day.topic in _deciding:  # a cell of the day asks for its own day
         return Found(reference(day.topic))
     folder = workspace_folder()
@@ -131,7 +135,7 @@ def functions_of(day: Day, say: Say | None = None) -> Found:
 
 
 def exercise_module(day: Day, path: Path) -> types.ModuleType | None:
-    """Return a module with all exercises that a notebook defines, whether or not they pass; None if one of their cells does not run."""
+    """Return a module with all exercises that a notebook defines, passing or not; None if the cell of an exercise does not run."""
     try:
         notebook = Notebook(day, _cells(day, path), {})
     except (CourseError, OSError):
@@ -238,7 +242,7 @@ class Notebook:
         return Found(module, names, why, digest(self.day.topic, *parts))
 
     def _fault(self, own: set[str]) -> dict[str, str]:
-        """Return exercises that cannot be the student's, {name: why}, if one of the day's does not pass in the module with `own`."""
+        """Return {name: why} of exercises to take out of `own`, because an exercise does not pass in the module with `own`; else {}."""
         for name in self.names:
             if name in own and (reason := self.verdict(name, own)):
                 return {name: reason}
@@ -251,7 +255,7 @@ class Notebook:
     # The order, and what a verdict depends on
 
     def _in_order(self, written: list[str]) -> list[str]:
-        """Return exercises so that each comes after those that it uses, classes first, otherwise as in the lesson."""
+        """Return the exercises, each one after those that it uses; otherwise classes first, then the lesson's order."""
         order: list[str] = []
         seen: set[str] = set()
 
@@ -274,7 +278,7 @@ class Notebook:
         return self._directly[name]
 
     def _used(self, name: str) -> set[str]:
-        """Return all exercises on which a verdict may depend: a class's objects come from anywhere."""
+        """Return all exercises on which a verdict may depend. They include all classes, whose objects may come from anywhere."""
         if name not in self._uses:
             self._uses[name] = self.classes | closure([name, *self.classes], self._direct)
         return self._uses[name]
@@ -303,7 +307,7 @@ class Notebook:
     # Verdicts
 
     def verdict(self, name: str, own: set[str]) -> str:
-        """Return "" if an exercise passes in the module in which `own` are the student's, otherwise the reason."""
+        """Return "" if an exercise passes in a module with the student's `own`, otherwise the reason why it does not."""
         key = self._key(name, own)
         for known in (self.asked, self._unsaved, self.saved):
             if key in known:
@@ -320,7 +324,7 @@ class Notebook:
         return known[key]
 
     def _checked(self, name: str, made: Made) -> tuple[str, bool]:
-        """Return (the reason why an exercise does not pass or "", whether that is its own fault and not the machine's)."""
+        """Return (the reason why an exercise does not pass, or ""; False if the machine may be the cause)."""
         if name not in vars(made.own):
             trouble = made.trouble.get(name)
             return f"its cell does not run: {trouble}" if trouble else NOT_WRITTEN, trouble != ENDLESS
@@ -340,7 +344,7 @@ class Notebook:
     # Namespaces
 
     def made(self, own: set[str]) -> Made:
-        """Return new namespaces in which `own` are the student's and the other exercises the course's."""
+        """Return new namespaces with the student's code for `own` and the course's code for all other exercises."""
         made = Made(types.ModuleType(OWN + self.day.topic))
         namespace = vars(made.own)
         sys.modules[made.own.__name__] = made.own  # a dataclass looks its module up
@@ -357,7 +361,7 @@ class Notebook:
         return made
 
     def _run(self, statement: Statement, made: Made) -> None:
-        """Run one statement. An endless one is stopped, and an error is noted."""
+        """Run one statement. Stop it if it is endless, and record an error."""
         namespace, node = vars(made.own), statement.node
         if statement.given and isinstance(node, ast.ClassDef) and not self.definitions.uses(node.name):
             shared = getattr(self.course, node.name, None)
@@ -425,7 +429,7 @@ def course_definitions(topic: str, *names: str) -> Definitions:
 
 
 def course_with(topic: str, classes: dict[str, type]) -> dict[str, Any]:
-    """Return the course's functions in a namespace with the student's classes. Its other classes are the objects of `solutions`."""
+    """Return a namespace with the course's functions and the student's classes. All other classes are those of `solutions`."""
     course = reference(topic)
     tree = ast.parse(inspect.getsource(course))
     kept = [node for node in tree.body if not isinstance(node, ast.ClassDef)]
@@ -436,13 +440,13 @@ def course_with(topic: str, classes: dict[str, type]) -> dict[str, Any]:
 
 @functools.cache
 def course_state(topic: str) -> str:
-    """Return a digest of the course's files and libraries on which a verdict depends."""
+    """Return a digest of the reference solutions, the visible checks and torch's version: a verdict depends on them."""
     checks = importlib.import_module(f"autograder.checking.checks.test_{topic}").__file__
     return digest(inspect.getsource(reference(topic)), Path(str(checks)).read_bytes(), torch.__version__)
 
 
 def _in_words(found: Found) -> tuple[str, str]:
-    """Return (whose functions they are, a sentence with the reasons)."""
+    """Return (a line that says which functions are the student's, a sentence with the reasons for the others)."""
     if UNREADABLE in found.why.values():
         return "the course's functions", f"using the course's functions; {next(iter(found.why))} cannot be read: open it and save it again."
     if not found.own and set(found.why.values()) <= {NOT_WRITTEN}:
@@ -454,7 +458,7 @@ def _in_words(found: Found) -> tuple[str, str]:
 
 
 def _grouped(why: dict[str, str]) -> Iterator[str]:
-    """Yield names with their reason, those with the same one together."""
+    """Yield names with their reason; names with the same reason come together."""
     for reason in dict.fromkeys(why.values()):
         same = [name for name, each in why.items() if each == reason]
         yield f"{all_of(same)} ({reason})"

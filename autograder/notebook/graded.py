@@ -32,7 +32,7 @@ def require_hidden_checks(day: Day) -> None:
     """Raise CourseError if this copy of the course has no hidden checks of the day."""
     if not any(check.hidden for check in load_checks(day.topic)):
         raise CourseError(
-            "hidden checks are in a checkout of the course, not in this copy: `git clone` the course, `make lab` there once, then "
+            "this copy of the course has no hidden checks: `git clone` the course, run `make lab` there once, then "
             f"`autograder check {day.slug} --graded --notebook PATH_OF_YOUR_NOTEBOOK`"
         )
 
@@ -46,7 +46,7 @@ def number_of_checks(day: Day) -> str:
 
 
 def report_table(report: Report) -> Table:
-    """Return the report on a graded notebook: for each exercise a line or the table of its checks, then the points."""
+    """Return the report on a graded notebook: a line or a table of checks for each exercise, then the points."""
     htmls, texts = [], []
     for each in report["exercises"]:
         name, points, most = each["exercise"], each["points"], each["max_points"]
@@ -58,14 +58,14 @@ def report_table(report: Report) -> Table:
             texts.append(f"{name}: not written yet, 0 of {render.points_text(most)} points")
             htmls.append(f"<p><b>{escape(texts[-1])}</b></p>")
     total = f"{report['day']}: {render.points_text(report['points'])} of {render.points_text(report['max_points'])} points"
-    how = f"Isolation level {report['isolation']}, seed {report['seed']}. The same inputs again: {report['again']}"
+    how = f"Isolation level {report['isolation']}, seed {report['seed']}. To repeat these inputs: {report['again']}"
     htmls += [f"<p>{escape(note)}</p>" for note in report["notes"]]
     htmls.append(f"<p><b>{escape(total)}</b><br><small>{render.with_code(how)}</small></p>")
     return Table("".join(htmls), "\n".join([*texts, *report["notes"], total, how]))
 
 
 def _verdict(exercise: str, check: dict[str, Any]) -> Verdict:
-    """Return the verdict of a check in a report. The table does not show the fields that a hidden check lacks."""
+    """Return the verdict of a check in a report. A hidden check lacks some fields, which the table does not show."""
     found = Verdict("", exercise, check["title"], 1.0, check["hidden"], check["outcome"])
     for name in check.keys() - {"check", "weight"}:
         setattr(found, name, check[name])
@@ -104,15 +104,15 @@ def line_on_file(path: Path, exercises: set[str]) -> str:
         return f"Save the notebook first: the saved file is graded ({path.name}, saved at {when})."
     if unsaved := [run for run in runs if run.began > saved and run.source not in in_file]:
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(name for run in unsaved for name in run.names))
-        raise CourseError(f"Nothing was graded: the saved file does not have {names} as you last ran it. Save it, then run this again.")
+        raise CourseError(f"Nothing was graded: the saved file does not have {names} as you last ran it. Save, then run this cell again.")
     ran = {run.source for run in runs}
     waiting = [source for source in in_file if source not in ran and STUB not in source]
     names = ", ".join(f"`{name}`" for source in waiting for name in cells.DEFINED.findall(source) if name in exercises)
-    return f"{path.name} is graded as saved at {when}." + (f" Not run here as saved: {names}." if names else "")
+    return f"{path.name} is graded as saved at {when}." + (f" You have not run the saved text of {names} here." if names else "")
 
 
 def sources_in(path: Path) -> list[str]:
-    """Return the text of each code cell of a file; [] if it is damaged, for the grader reports that."""
+    """Return the text of each code cell of a file; [] for a damaged file. The grader reports the damage."""
     try:
         found = json.loads(path.read_bytes())["cells"]
         texts = [cell["source"] for cell in found if cell["cell_type"] == "code"]
@@ -122,10 +122,10 @@ def sources_in(path: Path) -> list[str]:
 
 
 def ask_grader(path: Path, exercise: str | None, wait: Callable[[float], None]) -> Report | str:
-    """Return the report of `autograder check --graded`, or its one line if there is none.
+    """Return the report of `autograder check --graded`, or the command's one-line message if it gives no report.
 
-    wait: called each second, with the seconds so far. The command runs in the course's folder, so that it imports no file beside the
-    notebook, and in a session of its own: Jupyter's stop button reaches this process alone, which then ends the command.
+    wait: called each second, with the seconds so far. The command runs in the course's folder, so it imports no file beside the notebook.
+    It runs in a session of its own, so Jupyter's stop button reaches only this process, which then ends the command.
     """
     command = [sys.executable, "-X", "utf8", "-m", "autograder.cli", "check", str(path), "--graded", "--json"]
     command += ["--exercise", exercise] if exercise is not None else []

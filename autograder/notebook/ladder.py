@@ -1,7 +1,7 @@
 """The ladder: how fast a student's own code makes a model's tokens, from day to day, on their own machine.
 
-A rung is tokens a second and, beside it, the share of the machine's memory bandwidth that this speed uses: each decode step
-must read every weight once, whatever else it does. It is shown, never graded.
+A rung shows tokens per second and the share of the machine's memory bandwidth that this speed uses: each decode step must read every
+weight once, whatever else it does. Rungs are never graded.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from .rungs import Rung
 
 
 def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, weight_bytes: int | None = None) -> Rung:
-    """Put a measured speed on the ladder; it replaces a rung of the same name.
+    """Put a measured speed on the ladder, in place of a rung of the same name.
 
-    model: the kit's, whose weights each step reads. batch: tokens that a step makes, one for each row, or the mean number if guesses are
-    kept. weight_bytes: bytes of the weights if they are stored in fewer bits than the model's.
+    model: the kit's model whose weights each step reads. batch: tokens that a step makes, one for each row, or their mean number if the
+    step accepts guesses. weight_bytes: bytes of the weights, if they are stored in fewer bits than the model's.
 
     Raises ValueError unless the speed is a positive number.
     """
@@ -41,7 +41,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, w
 
 @functools.cache
 def machine_bandwidth() -> float:
-    """Return the bytes a second of a plain sum over 256 MB, the best of five, once a kernel."""
+    """Return the bytes a second of a plain sum over 256 MB, the best of five. Each kernel measures once."""
     values = torch.ones(2**26)
     fastest = math.inf
     for _ in range(5):

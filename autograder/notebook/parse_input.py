@@ -14,15 +14,15 @@ SHOWN = 60
 
 
 class NotOfTheForm(CourseError, TypeError):
-    """An answer in a form that the cell cannot judge."""
+    """The error of an answer in a form that the cell cannot judge."""
 
 
 def typed(value: Any, *, like: Form) -> Form:
     """Return `value` in the form of an example.
 
-    like: 3 means a whole number, 0.5 any number, "a" a text, [3] a list of whole numbers of any length, (3, 0.5) one
-    whole number and one number. Lists may hold lists. Tensors, arrays, ranges and tuples count as the lists they hold, and `True` as
-    no number. Raises NotOfTheForm, with the form, the example and the typed value.
+    like: 3 means a whole number, 0.5 any number, "a" a text, [3] a list of whole numbers of any length, (3, 0.5) one whole number and one
+    number. Lists may contain lists. Tensors, arrays, ranges and tuples count as lists; `True` does not count as a number. Raises
+    NotOfTheForm, with the form, the example and the typed value.
     """
     try:
         formed: Form = _formed(value, like)

@@ -1,7 +1,7 @@
 """Pictures of expected and got, if a picture says more than numbers.
 
-Distributions are bars, masks grids, and the times of a lost race groups of bars. Plain HTML with inline styles, because a notebook's own
-sanitizer removes SVG when it is opened again; the numbers are beside it.
+Distributions are bars, masks grids, and the times of a lost race groups of bars. The pictures are plain HTML with inline styles,
+because a notebook's own sanitizer removes SVG when the notebook is opened again. The numbers are beside each picture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TOLERANCE = 5e-3
 
 
 def picture(expected: str | None, got: str | None) -> str:
-    """Return HTML for two texts that hold lists of numbers or of True and False of one shape; "" for anything else."""
+    """Return HTML for two texts with lists of numbers, or of True and False, of the same shape; "" for anything else."""
     want, have = _read(expected), _read(got)
     if want is None or have is None:
         return ""
@@ -33,9 +33,9 @@ def picture(expected: str | None, got: str | None) -> str:
 
 
 def race(times: dict[str, dict[str, float]]) -> str:
-    """Return HTML for the times of a lost race: a group of bars for each size, in it one for each version; "" for none.
+    """Return HTML for the times of a lost race: a group of bars for each size with a bar for each version; "" without times.
 
-    times: size -> whose version -> time as a multiple of the shortest, as `Verdict.times` has them.
+    times: {size: {version: time as a multiple of the shortest}}, as in `Verdict.times`.
     """
     if not times:
         return ""
@@ -81,7 +81,7 @@ def _read(text: str | None) -> Any:
 
 
 def _is_row(value: Any) -> bool:
-    """Return True for finite numbers, none negative: a possible distribution."""
+    """Return True for finite numbers without a negative one, as in a distribution."""
     if not isinstance(value, list) or not 0 < len(value) <= MAX_ENTRIES:
         return False
     return all(type(v) in (int, float) and math.isfinite(v) and v >= 0 for v in value)

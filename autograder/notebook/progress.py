@@ -8,7 +8,7 @@ from .display import Table, show
 
 
 def progress() -> None:
-    """Show days, exercises and points so far, by the checks that you have run, and the next step.
+    """Show the days, exercises and points so far, counted by the checks that you have run, and the next step.
 
     Below the table are your ladder of tokens per second and your records.
     """

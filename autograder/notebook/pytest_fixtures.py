@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def student(request: pytest.FixtureRequest) -> Any:
-    """Return the functions of the notebook beside this file, or of the marked day: `student.softmax(x)`. They run in a worker."""
+    """Return the functions of the notebook beside this file or of the marked day: `student.softmax(x)`. Calls run in a worker."""
     from ..base.errors import CourseError
 
     day = _day(request)
@@ -61,7 +61,7 @@ def rng(request: pytest.FixtureRequest) -> Any:
 
 @pytest.fixture
 def race(request: pytest.FixtureRequest, student: Any) -> Any:
-    """Return the course's measurement of speed, see `autograder/sandbox/measure/timing.py`. An inconclusive race is skipped."""
+    """Return the course's `Race`, see `autograder/sandbox/measure/timing.py`. A test with an inconclusive race is skipped."""
     if num_processes(request.config) > 1:
         pytest.skip(ALONE)
     from ..sandbox.measure.timing import Race
@@ -71,7 +71,7 @@ def race(request: pytest.FixtureRequest, student: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Show a test that uses `student` with its own lines and the student's; ours between them say nothing."""
+    """Remove our own lines from the traceback of a test that uses `student`; its lines and the student's remain."""
     try:
         return (yield)
     except Exception as error:

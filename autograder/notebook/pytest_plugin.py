@@ -37,12 +37,12 @@ ALONE = "speed is measured alone: run without -n"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("from prompt to token")
-    group.addoption("--notebook", type=Path, help="for files of checks and the fixture `student`; default: the notebook in work/")
-    group.addoption("--course", action="store_true", help="the reference solutions instead of a notebook, for files of checks")
+    group.addoption("--notebook", type=Path, help="the notebook for files of checks and the fixture `student`; default: in work/")
+    group.addoption("--course", action="store_true", help="run files of checks on the reference solutions instead of a notebook")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", 'day(name): the day whose functions the fixture `student` holds, as in day("samplers")')
+    config.addinivalue_line("markers", 'day(name): the day whose functions the fixture `student` provides, as in day("samplers")')
 
 
 # Collection
@@ -56,7 +56,7 @@ def day_of(path: Path) -> Day | None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> NotebookFile | None:
-    """Collect a day's notebook: in the folder of its name, or anywhere if it is named itself."""
+    """Collect a day's notebook if it is in the folder of its name, or if the command names the file itself."""
     if file_path.suffix != ".ipynb" or day_of(file_path) is None:
         return None
     gc_tuning.relax()
@@ -78,7 +78,7 @@ class NotebookFile(pytest.File):
 
 
 class Exercise(pytest.Class):
-    """A class to pytest, because editors show the content of a file as classes and functions, and nothing else."""
+    """An exercise, given to pytest as a class because editors show only a file's classes and functions."""
 
     obj: Any = None
 
@@ -98,7 +98,7 @@ class Exercise(pytest.Class):
 
 
 def short_name(check: Check) -> str:
-    """Return the name without the words with which the exercise's name begins: `test_top_p_by_hand` of `top_p_probs` is `by_hand`."""
+    """Return a check's name without `test_` and the exercise's first words: `by_hand` for `test_top_p_by_hand` of `top_p_probs`."""
     words = check.name.removeprefix("test_").split("_")
     for word in check.exercise.split("_"):
         if words[0] != word or len(words) == 1:
@@ -108,7 +108,7 @@ def short_name(check: Check) -> str:
 
 
 def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> CheckItem | None:
-    """Collect a check in its own file, which pytest could not call."""
+    """Collect a check from its own file as a CheckItem, since pytest cannot call the check itself."""
     folder = collector.path.parent
     if folder.parent != CHECKING or folder.name not in ("checks", "hidden") or not hasattr(obj, "check"):
         return None
@@ -126,7 +126,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
 
 
 def notebook_for(config: pytest.Config, day: Day, beside: Path | None = None) -> Path | None:
-    """Return the notebook for checks of this day if none is collected; None for the course's own answers."""
+    """Return the notebook for checks of this day, if no notebook is collected; None for the reference solutions."""
     from .workspace import notebook_path
 
     if config.option.course:
@@ -147,7 +147,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class CheckItem(pytest.Item):
-    """One check of one notebook; notebook None: of the course's own answers."""
+    """One check of one notebook, or of the reference solutions if notebook is None."""
 
     def __init__(self, *, day: Day, check: Check, notebook: Path | None, line: int, **more: Any) -> None:
         super().__init__(**more)
@@ -171,14 +171,14 @@ class CheckItem(pytest.Item):
             raise Lost(verdict.message, told)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return our message. A traceback would lead through our files alone."""
+        """Return our message. A traceback would show only our files."""
         from ..base.errors import CourseError, InfrastructureFault
 
         error = excinfo.value
         if isinstance(error, Lost):
             return Told(self, *error.args)
         if isinstance(error, CourseError | InfrastructureFault):
-            whose = "" if isinstance(error, CourseError) else "no verdict on your work; a fault of the machine or of the course: "
+            whose = "" if isinstance(error, CourseError) else "no verdict on your work, because of a fault of the machine or the course: "
             return Told(self, whose + str(error), [whose + str(error)])
         return super().repr_failure(excinfo, style)
 
@@ -187,11 +187,11 @@ class CheckItem(pytest.Item):
 
 
 class Lost(Exception):
-    """A check that does not pass. args: its message, and the report about it, line by line."""
+    """The error of a check that does not pass. args: the check's message, and the lines of the report about it."""
 
 
 class Told:
-    """The form in which pytest shows a failed check: the message, and at the end of the run in one line."""
+    """The form in which pytest shows a failed check: the report, and the message as one line at the end of the run."""
 
     def __init__(self, item: CheckItem, message: str, lines: list[str]) -> None:
         self.lines = lines
@@ -207,7 +207,7 @@ class Told:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Report a check's own time and place: the first check of an exercise waits for the others."""
+    """Report a check's own time and place; pytest would charge all checks of an exercise to the first one."""
     report = yield
     if isinstance(item, CheckItem) and report.when == "call":
         report.duration = item.seconds
@@ -221,7 +221,7 @@ LINES = pytest.StashKey[list[str]]()
 
 
 def sessions(config: pytest.Config) -> Sessions:
-    """Return the notebooks that this process has opened."""
+    """Return the sessions of the notebooks that this process has opened."""
     from .session import Sessions
 
     return config.stash.setdefault(SESSIONS, Sessions())
@@ -237,7 +237,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     if lines := config.stash.get(LINES, []):
-        terminalreporter.section("points, by the checks that you may see")
+        terminalreporter.section("points, counting visible checks only")
         for line in lines:
             terminalreporter.line(line)
 
@@ -251,7 +251,7 @@ def num_processes(config: pytest.Config) -> int:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Keep a day in one process, unless --dist says otherwise: each process runs all of a notebook's cells."""
+    """Keep a day in one process unless --dist says otherwise, because each process would run all of the notebook's cells."""
     named = [Path(argument.split("::")[0]) for argument in config.args]
     if config.option.dist != "load" or not any(path.suffix == ".ipynb" or holds_notebooks(path) for path in named):
         return None

@@ -1,7 +1,7 @@
-"""A student's records: each of Days 12 to 18 has a number of the lesson to beat, and the best result is stored in the workspace.
+"""A student's records: on Days 12 to 18 the lesson gives a number to beat, and the workspace stores the student's best result.
 
-A record is a count that does not depend on the machine: passes, messages, bytes, promises kept on a simulated clock. It is shown by
-`progress()` and never graded.
+A record is a count that does not depend on the machine: passes, messages, bytes, promises kept on a simulated clock. `progress()` shows it;
+it is never graded.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from . import render, workspace
 class Record:
     """The best result of a day's race.
 
-    number: the student's. text: the lesson's number. unit: what is counted. more: whether the larger number wins. when: seconds since 1970.
+    number: the student's number. text: the lesson's number. unit: the unit of both. more: whether the larger number wins. when: seconds
+    since 1970.
     """
 
     day: int
@@ -42,8 +43,8 @@ class Record:
 def set_record(day: int, number: float, unit: str, *, text: float, more: bool = False) -> str:
     """Store a result if it is better than the stored one, and return a sentence about it.
 
-    text: the lesson's number. more: whether the larger number wins. Raises CourseError unless the day is one of the course, both numbers
-    are finite and not below 0, and the unit is a word.
+    text: the lesson's number. more: whether the larger number wins. Raises CourseError for an unknown day, for a number that is not finite
+    or below 0, and for a unit that is not a word.
     """
     if type(day) is not int or day not in {each.number for each in syllabus()}:
         raise CourseError(f"{day!r} is not a day of the course: give its number, such as 15. Nothing was recorded.")

@@ -38,7 +38,7 @@ def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_point
 
 
 def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
-    """Return a table with one row a check: its title, the verdict, and for a failed one expected, got and their explanation."""
+    """Return a table with one row a check: title, verdict, and for a failed check the expected value, the result and an explanation."""
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     seen: dict[tuple[str, ...], str] = {}
@@ -112,7 +112,7 @@ def _html_detail(verdict: Verdict) -> str:
 
 
 def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:
-    """Return the same table for a terminal or a plain notebook front end."""
+    """Return the table of `html_table` as text, for a terminal or a plain notebook front end."""
     lines = [summary(exercise, verdicts, points, max_points)]
     seen: dict[tuple[str, ...], str] = {}
     for verdict in verdicts:

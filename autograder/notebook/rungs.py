@@ -14,8 +14,8 @@ BAR_WIDTH = 20
 class Rung:
     """One rung of the ladder.
 
-    batch: tokens that a step makes. tokens_per_second: new tokens of all rows together. bandwidth: bytes/s that reading the weights
-    once a step takes at this speed; of_bandwidth: that over what this machine reached in a plain sum. when: seconds since 1970.
+    batch: tokens that a step makes. tokens_per_second: new tokens of all rows together. bandwidth: bytes/s needed at this speed to read the
+    weights once a step. of_bandwidth: that bandwidth divided by this machine's in a plain sum. when: seconds since 1970.
     """
 
     name: str

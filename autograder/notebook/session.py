@@ -16,7 +16,7 @@ from . import render, workspace
 
 
 class Session:
-    """A notebook whose cells have run in a worker, as in grading. path None: the course's own answers in its place."""
+    """A notebook whose cells have run in a worker, as in grading. With path None the reference solutions run instead."""
 
     def __init__(self, day: Day, path: Path | None) -> None:
         """Start the worker. Raises BadSubmission, InfrastructureFault."""
@@ -43,7 +43,7 @@ class Session:
     def verdict(self, check: Check) -> Verdict:
         """Return the verdict of one check.
 
-        The first check of an exercise runs all its checks except timing checks, because only all results together show a known mistake.
+        The first check of an exercise runs all its checks except timing checks: only their results together reveal a known mistake.
         """
         key = check.exercise, check.hidden
         if key not in self._untimed:
@@ -56,7 +56,7 @@ class Session:
         return self.given[check.name]
 
     def close(self) -> None:
-        """End the worker. Another verdict starts it again."""
+        """End the worker. The next verdict starts a new one."""
         self.student.close()
 
     def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
@@ -66,7 +66,7 @@ class Session:
 
 
 class Sessions:
-    """The notebooks of one run of pytest. One at a time has a worker."""
+    """The notebooks of one run of pytest. Only one of them has a worker at a time."""
 
     def __init__(self) -> None:
         self._sessions: dict[tuple[str, Path | None], Session] = {}
@@ -84,7 +84,7 @@ class Sessions:
         return self._sessions[key]
 
     def verdict(self, day: Day, path: Path | None, check: Check) -> tuple[Verdict, list[str]]:
-        """Return a check's verdict, and the report about it: a failure that an earlier check of the exercise had, too, is reported once."""
+        """Return a check's verdict and its report. A failure that an earlier check of the exercise shared is reported only once."""
         session = self.session(day, path)
         verdict = session.verdict(check)
         before = render.told_before(verdict, self._seen.setdefault((session, check.exercise), {}))

@@ -18,9 +18,9 @@ PROGRESS = "progress.json"
 
 
 def workspace_folder() -> Path | None:
-    """Return the folder of this student's notebooks: $COURSE_WORK, or the folder of days that one works in or below, or work/.
+    """Return the folder of this student's notebooks: $COURSE_WORK, else the current or its parent folder if it contains days, else work/.
 
-    None inside course/ itself: notebooks there are the release, not a student's.
+    Return None inside course/ itself: its notebooks are the release, not a student's.
     """
     if chosen := os.environ.get("COURSE_WORK"):
         return Path(chosen)
@@ -34,18 +34,18 @@ def workspace_folder() -> Path | None:
 
 
 def notebook_path(day: Day) -> Path:
-    """Return the path of this student's notebook of a day, also before it exists."""
+    """Return the path of this student's notebook of a day, even if the file does not exist yet."""
     return (workspace_folder() or WORK) / day.slug / f"{day.slug}.ipynb"
 
 
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
-    """Return the day whose notebook runs here, by the name of its file or folder from Jupyter or VS Code; None if neither gives one."""
+    """Return the day of the running notebook, by the file or folder name that Jupyter or VS Code gives; None without such a name."""
     names = [name for path in _reported_paths(namespace) for name in (path.stem, path.parent.name)]
     return next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
 
 
 def saved_notebook(day: Day, namespace: dict[str, Any]) -> Path:
-    """Return the saved file of the notebook that runs here, if that is this day's, or of the day's notebook. Raises CourseError."""
+    """Return the saved file of the running notebook if it is this day's, else of the day's notebook. Raises CourseError."""
     told = _reported_paths(namespace) if day == day_of_notebook(namespace) else []
     path = next((path for path in told if path.suffix == ".ipynb" and path.is_file()), notebook_path(day)).absolute()
     if not path.is_file():
@@ -60,7 +60,7 @@ def _reported_paths(namespace: dict[str, Any]) -> list[Path]:
 
 
 def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
-    """Return the day an exercise belongs to, and its points. here: the day whose exercises the message lists if no name is similar."""
+    """Return an exercise's day and its points. here: the day whose exercises an error message lists if no name is similar."""
     known: dict[str, list[str]] = {}
     for day in syllabus():
         if day.ready:
@@ -75,7 +75,7 @@ def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
         raise CourseError(f"there is no exercise {name!r}; did you mean {near[0]!r}?")
     if here is not None and here.topic in known:
         raise CourseError(f"there is no exercise {name!r}; Day {here.number} has {', '.join(known[here.topic])}")
-    raise CourseError(f"there is no exercise {name!r}; `progress()` lists the days, each notebook names its exercises")
+    raise CourseError(f"there is no exercise {name!r}; `progress()` lists the days, and each notebook names its exercises")
 
 
 # Passed exercises
@@ -102,7 +102,7 @@ def read_progress(folder: Path | None) -> dict[str, Any]:
 
 
 def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
-    """Write the progress whole or not at all; a workspace that cannot be written to only loses the progress."""
+    """Write the progress whole or not at all. In a read-only workspace the progress is lost without an error."""
     if folder is None or not folder.is_dir():
         return
     temporary = folder / f".{PROGRESS}.{os.getpid()}"

@@ -1,1 +1,1 @@
-"""The capstone's race: an engine of the student's against the course's, in processor time that is read from outside."""
+"""The capstone's race: the student's engine against the course's, in processor time that is read from outside."""

@@ -1,6 +1,6 @@
-"""The engines that a race is measured by: the course's, and the one that every notebook begins with. Each in a worker of its own.
+"""The engines that a race compares with: the course's, and the one that every notebook begins with. Each runs in a worker of its own.
 
-Their workers are forked from a fork server that forks no submission's worker, so the reference is never in a submission's process.
+These workers come from a fork server that forks no submission's worker, so the reference is never in a submission's process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTS = ("block_manager", "matmul", "onnx_blocks", "packed", "runner", "sampling
 
 
 class Rivals:
-    """A maker of workers that hold the course's engine or the naive one. `close` ends all of them."""
+    """A maker of workers with the course's engine or the naive engine. `close` ends all workers."""
 
     def __init__(self) -> None:
         self._forkserver: ForkServer | None = None

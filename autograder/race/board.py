@@ -26,8 +26,8 @@ COLUMNS = ("served", "tokens/s", "reference", "TTFT p99", "ITL p99")
 class Entry:
     """A race with a score. rates: the results at each rate, in the form of `Rate`.
 
-    model, board: the race's model and the rule for its tokens: only entries that agree in both are compared.
-    not_verified: "" or the reason why it must not be compared.
+    model, board: the race's model and the rule for its tokens. Only entries with the same model and rule are compared. not_verified: "" or
+    the reason why the entry must not be compared.
     """
 
     name: str
@@ -62,7 +62,7 @@ def machine() -> str:
 
 
 def commit() -> str:
-    """Return the course's commit, with + if files differ from it; without git its version."""
+    """Return the course's commit, with + if files differ from it. Return the course's version if git is missing."""
     try:
         told = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, timeout=20, check=True
@@ -87,7 +87,7 @@ def add(folder: Path, entry: Entry) -> Path:
 
 
 def page(entries: list[Entry]) -> str:
-    """Return the board as one file without scripts or outside requests.
+    """Return the board as one HTML page without scripts or outside requests.
 
     It has a table for each model and rule, verified entries first, by score.
     """
@@ -133,8 +133,8 @@ th:nth-child(2), td:nth-child(2), th:nth-last-child(-n+3), td:nth-last-child(-n+
 <h1>The race</h1>
 <p>Score: the load that the engine keeps up with, as a multiple of the load of the course's engine in the same run. Rates are multiples
 of the capacity of the course's engine. served: the share of the requested tokens whose requests kept both promises. tokens/s: these
-tokens per second of processor time, for both engines. differs: the course's engine against itself. Scores of different machines are not
-comparable.</p>
+tokens per second of processor time, for both engines. differs: the course's engine against a second run of itself. Scores of different
+machines are not comparable.</p>
 {tables}
 </html>
 """

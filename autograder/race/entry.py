@@ -28,7 +28,7 @@ ENGINE = "CapstoneEngine"
 
 
 def student_cells(notebook: Path) -> list[Cell]:
-    """Return the setup cell as it was released, and the student's own cells. Raises CourseError for any other file."""
+    """Return the released setup cell and the student's own cells. Raises CourseError for a file that is not the race's notebook."""
     released = json.loads(capstone_path(ROOT).read_text(encoding="utf-8"))
     ours = {}
     for cell in released["cells"]:
@@ -41,7 +41,7 @@ def student_cells(notebook: Path) -> list[Cell]:
 def enter(
     cells: list[Cell], seed: int, *, track: Track = TINY, board: str = FLOAT32, say: Callable[[str], None] = lambda line: None
 ) -> Outcome:
-    """Judge an engine, and race it if all of it is right."""
+    """Judge an engine, and race it if all parts are right."""
     outcome = Outcome(seed, track.model, board)
     racer = Racer(TOPIC, cells, earlier_sources(TOPIC), limits=LIMITS, seed=seed)
     with one_thread(), closing(Rivals()) as rivals, closing(racer) as student:
@@ -67,13 +67,13 @@ def enter(
 
 
 def verified(local: bool) -> str:
-    """Return "" if a result can be compared with others: the code had no way around the clock. Otherwise return the reason."""
+    """Return "" if a result can be compared with others, because the code could not cheat the clock. Otherwise return the reason."""
     if local:
         return "run with --local, without isolation"
     if forkserver_pool.level() not in forkserver_pool.SAFE_LEVELS:
         return f"this machine has isolation level {forkserver_pool.level()} only"
     if cpu_seconds(1) is None:
-        return "this system does not report another process's processor time"
+        return "this system does not report the processor time of other processes"
     return ""
 
 
@@ -83,5 +83,5 @@ def notebook_of(path: Path | None) -> Path:
 
     found = path or (workspace_folder() or Path("work")) / TOPIC / f"{TOPIC}.ipynb"
     if not found.exists():
-        raise CourseError(f"no notebook at {found}: `autograder work` puts the released one there, or name yours with --notebook")
+        raise CourseError(f"no notebook at {found}: run `autograder work` to get the released one, or name yours with --notebook")
     return found

@@ -1,4 +1,4 @@
-"""A race as a record, the source of exports as for any grading."""
+"""A race stored as a record, from which exports are made, as for any grading."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from .running import Outcome
 
 
 def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str = "") -> Record:
-    """Return a record with a verdict for each part of being right, a point each, and the race if there was one.
+    """Return a record with the race, if there was one, and a verdict and a point for each `Part` of rightness.
 
-    An engine that could not even be judged has none of the points, and the reason at each part.
+    An engine that could not be judged gets no points, and the same reason at each part.
     """
     parts = outcome.parts or [Part(title, outcome.fault) for title in TITLES]
     verdicts = [
@@ -47,6 +47,6 @@ def record_of(outcome: Outcome, notebook: Path, student: str, not_verified: str 
 
 
 def result_of(record: Record) -> Result:
-    """Return the record's own scores, without a gradebook: no race is entered in one."""
+    """Return the record's own scores. No gradebook is needed, because races are entered in none."""
     scores = tuple(ExerciseResult(score.exercise, score.points, score.points, score.max_points) for score in record.scores)
     return Result(record, Person(record.student), scores)

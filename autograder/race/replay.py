@@ -1,7 +1,7 @@
-"""A player of requests to an engine in a worker. Time and memory are read from outside.
+"""The replay of a race's requests to an engine in a worker. Time and memory are read from outside.
 
-The clock is the worker's processor time, all its threads together, and jumps over times without open requests. A token's time is the end
-of the `step` that returned it.
+The clock is the worker's processor time, summed over its threads, and jumps over times without open requests. A token's time is the end
+of the `step` that returned the token.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ SLACK_BYTES = 32 * 1024**2
 class Racer(RemoteStudent):
     """A worker with an engine's cells in it.
 
-    ended: its clock when the last run ended; the time it uses from then on is set-up. baseline: the memory, in bytes, of a worker before
-    it has done anything; None, for cells of the course: the memory of this worker when a run begins.
+    ended: the worker's clock at the end of the last run; the time that it uses after that is set-up. baseline: the memory in bytes that
+    counts as used before a run, measured on an idle worker. With None, for the course's own cells, it is this worker's memory when a run
+    begins.
     """
 
     ended = 0.0
@@ -40,17 +41,17 @@ class Racer(RemoteStudent):
         self.ended = 0.0
 
     def load(self, name: str, dtype: torch.dtype) -> Named:
-        """Load a model in the worker ahead of a run, so that its bytes do not count as the engine's."""
+        """Load a model in the worker before a run, so its bytes do not count as the engine's."""
         model = self.model(name, dtype=dtype)
         self._line.ask("gradients", on=None, load=model)
         return model
 
     def defined(self, *names: str) -> list[str]:
-        """Return those of these names that the cells have defined."""
+        """Return the names among `names` that the cells have defined."""
         return list(self._line.ask("defined", names=list(names)))
 
     def bytes_at_first(self, name: str, *dtypes: torch.dtype) -> int:
-        """Return the worker's bytes with nothing but its cells and a model, in each of these dtypes."""
+        """Return the worker's bytes when it has loaded only its cells and a model, the model once in each of these dtypes."""
         for dtype in dtypes:
             self.load(name, dtype)
         return self.own_bytes()
@@ -67,9 +68,10 @@ class Racer(RemoteStudent):
 
 @dataclass
 class Played:
-    """The result of a list of requests. tokens and times: of each request, as returned; times in seconds of the clock.
+    """The result of a list of requests.
 
-    seconds: the clock at the end. setup_seconds: of processor time. grown_bytes: the most by which the worker's own memory grew.
+    tokens: each request's tokens in the order returned. times: the clock at each of these tokens, in seconds. seconds: the clock at the
+    end. setup_seconds: the processor seconds of set-up. grown_bytes: the largest growth of the worker's own memory.
     """
 
     asked: Sequence[Asked]
@@ -81,25 +83,25 @@ class Played:
 
     @property
     def traces(self) -> list[Trace | None]:
-        """Return the trace of each request, in order; None for one that did not get all its tokens."""
+        """Return the trace of each request, in order; None for a request that did not get all its tokens."""
         return [
             Trace(each.arrival, self.times[each.request_id]) if len(self.times.get(each.request_id, [])) == each.max_tokens else None
             for each in self.asked
         ]
 
     def kept(self, ttft: float, itl: float) -> int:
-        """Return the number of tokens of the requests that got all their tokens within both promises."""
+        """Return the total tokens of the requests that got all of them within both promises."""
         kept = [each for each in self.traces if each is not None and each.ttft <= ttft and all(gap <= itl for gap in each.itl)]
         return sum(len(each.token_times) for each in kept)
 
 
 def play(racer: Racer, asked: Sequence[Asked], **how: Any) -> Played:
-    """Play one `game` from its beginning to its end."""
+    """Play one `game` to its end."""
     return side_by_side([game(racer, asked, **how)])[0]
 
 
 def side_by_side(games: list[Generator[float, None, Played]]) -> list[Played]:
-    """Play them step by step, always the one with the earliest clock: a machine that is slow for a while is slow for all of them."""
+    """Play the games step by step, always the game with the earliest clock, so a slow phase of the machine slows all of them."""
     clocks = dict.fromkeys(range(len(games)), 0.0)
     done: dict[int, Played] = {}
     while clocks:
@@ -123,9 +125,9 @@ def game(
     slack_bytes: int = SLACK_BYTES,
     aborts: dict[int, list[str]] | None = None,
 ) -> Generator[float, None, Played]:
-    """Start a new engine and play these requests at their arrivals. Yield its clock after each step and return the outcome.
+    """Start a new engine and play these requests at their arrivals. Yield the clock after each step; return the outcome.
 
-    aborts: {number of a step, from 0: requests aborted before it}. Raises Disqualified, and what the engine raises.
+    aborts: {number of a step, from 0: requests aborted before it}. Raises Disqualified and the engine's own exceptions.
     """
     played = Played(asked)
     engine, memory = _new_engine(racer, model, dtype, max_running, cache_bytes)
@@ -155,7 +157,7 @@ def game(
 
 
 class Clock:
-    """The seconds since a run began, by the worker's processor time, with a jump over each time in which no request is open."""
+    """A run's clock: the worker's processor seconds since the run began, plus a jump over each period without open requests."""
 
     def __init__(self, racer: Racer) -> None:
         self.racer, self.start, self.jumped = racer, racer.clock(), 0.0
@@ -164,7 +166,7 @@ class Clock:
         return self.racer.clock() - self.start + self.jumped
 
     def now_or_jump(self, arrival: float) -> float:
-        """Jump to an arrival that is still to come, and return the time."""
+        """Jump to `arrival` if it is in the future, and return the time."""
         now = self.now()
         if arrival > now:
             self.jumped += arrival - now
@@ -172,7 +174,7 @@ class Clock:
         return now
 
     def end(self) -> float:
-        """Note the end of the run in the racer, and return the time."""
+        """Record the end of the run in the racer, and return the time."""
         self.racer.ended = self.racer.clock()
         return self.racer.ended - self.start + self.jumped
 
@@ -186,7 +188,7 @@ def _new_engine(racer: Racer, model: str, dtype: torch.dtype, max_running: int, 
 
 
 def _setup_seconds(racer: Racer, clock: Clock) -> float:
-    """Return the processor seconds between the run before and this one. Raises Disqualified if they are too many."""
+    """Return the processor seconds between the previous run and this one. Raises Disqualified above SETUP_SECONDS."""
     seconds = clock.start - racer.ended
     if seconds > SETUP_SECONDS:
         raise Disqualified(f"set-up took {seconds:.1f} s of processor time, more than {SETUP_SECONDS:g}")
@@ -202,7 +204,7 @@ def _add_arrived(pending: list[Asked], open_: dict[str, Asked], add: Any, now: f
 
 
 def _note_growth(played: Played, grown_bytes: int, cache_bytes: int, slack_bytes: int) -> None:
-    """Note by how much the worker's memory grew. Raises Disqualified if cache and slack do not allow as much."""
+    """Record the worker's memory growth. Raises Disqualified if it is more than cache and slack together."""
     played.grown_bytes = max(played.grown_bytes, grown_bytes)
     if played.grown_bytes > cache_bytes + slack_bytes:
         grown = f"the worker's memory grew by {played.grown_bytes:,} bytes"
@@ -210,7 +212,7 @@ def _note_growth(played: Played, grown_bytes: int, cache_bytes: int, slack_bytes
 
 
 def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
-    """Forget an engine and its methods. Raises Disqualified if it still has work."""
+    """Forget an engine and its methods. Raises Disqualified if the engine still has work."""
     if engine.has_work:
         raise Disqualified("has_work is true though every request has ended or was aborted")
     for thing in (engine, *methods):
@@ -218,7 +220,7 @@ def _dismiss(racer: Racer, engine: Any, *methods: Any) -> None:
 
 
 def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_running: int) -> None:
-    """Stamp the tokens that a step returned. Raises Disqualified for a token that no request may get."""
+    """Store the tokens that a step returned, with the time. Raises Disqualified for a token that belongs to no open request."""
     if not isinstance(new, list):
         raise Disqualified(f"step returned {type(new).__name__} instead of a list of (request_id, token_id)")
     due: dict[str, Asked] = {}
@@ -231,7 +233,7 @@ def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_run
         each = open_.get(request_id) or due.get(request_id)
         tokens = played.tokens.setdefault(request_id, [])
         if each is None or len(tokens) == each.max_tokens:
-            raise Disqualified(f"step returned a token of {ascii(request_id)[:60]}, which is not open: unknown, complete, or aborted")
+            raise Disqualified(f"step returned a token of request {ascii(request_id)[:60]}, which is unknown, complete or aborted")
         due[request_id] = each
         tokens.append(token)
         played.times.setdefault(request_id, []).append(now)

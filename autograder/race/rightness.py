@@ -26,7 +26,7 @@ TITLES = (
 
 @dataclass(frozen=True)
 class Part:
-    """A part of rightness. fault: None, or the error in one line."""
+    """One part of the test whether an engine is right. fault: None, or the error in one line."""
 
     title: str
     fault: str | None
@@ -60,14 +60,14 @@ def _fault(part: Callable[[Racer, Model, Draw], None], racer: Racer, model: Mode
 
 
 def alone(racer: Racer, model: Model, draw: Draw) -> None:
-    """Play short and long prompts with short and long answers, one after the other: the clock jumps in between."""
+    """Play short and long prompts with short and long answers one after the other; the clock jumps between them."""
     prompts = [draw.integers(0, 1023, length) for length in (1, 2, 15, 16, 17, 40, 130)]
     asked = [Asked(f"alone {n}", prompt, (1, 2, 16, 17)[n % 4], 1000.0 * n) for n, prompt in enumerate(prompts)]
     _right(racer, model, asked, max_running=4, room=400)
 
 
 def together(racer: Racer, model: Model, draw: Draw) -> None:
-    """Play prompts that share all, some or nothing, and arrive while others run."""
+    """Play prompts that share all, some or none of their tokens and arrive while others run."""
     prefix = draw.integers(0, 1023, PREFIX_TOKENS)
     prompts = [prefix + draw.integers(0, 1023, length) for length in (0, 0, 1, 7, 16, 20)]
     prompts += [prefix[:20] + draw.integers(0, 1023, 30), prefix[:-1], prefix[1:], draw.integers(0, 1023, 3)]
@@ -78,7 +78,7 @@ def together(racer: Racer, model: Model, draw: Draw) -> None:
 
 
 def aborted(racer: Racer, model: Model, draw: Draw) -> None:
-    """Abort requests that wait, run, have ended, or never came, and a twin of one that continues; all others must get their tokens."""
+    """Abort waiting, running, ended and unknown requests, and the twin of a running one; all others must get their tokens."""
     prefix = draw.integers(0, 1023, PREFIX_TOKENS)
     prompts = [prefix + draw.integers(0, 1023, length) for length in (5, 5, 30, 1, 12, 9, 2, 18)]
     prompts[1] = prompts[0]
@@ -88,7 +88,7 @@ def aborted(racer: Racer, model: Model, draw: Draw) -> None:
 
 
 def crowded(racer: Racer, model: Model, draw: Draw) -> None:
-    """Play texts of which the cache holds few, for long enough that blocks that are never freed show in the memory."""
+    """Play many more texts than the cache has room for. Blocks that are never freed then show in the worker's memory."""
     count = 2 * (SLACK_BYTES // (TOKEN_BYTES * 320))
     lengths = draw.integers(250, 300, count)
     asked = [Asked(f"crowded {n}", draw.integers(0, 1023, length), 8) for n, length in enumerate(lengths)]
@@ -101,7 +101,7 @@ def crowded(racer: Racer, model: Model, draw: Draw) -> None:
 def _right(
     racer: Racer, model: Model, asked: list[Asked], *, max_running: int, room: int, aborts: dict[int, list[str]] | None = None
 ) -> None:
-    """Play requests with a cache for `room` tokens; all tokens must be there, and be right."""
+    """Play requests with a cache for `room` tokens. Raises Disqualified unless all tokens are returned and right."""
     played = play(racer, asked, dtype=torch.float64, max_running=max_running, cache_bytes=room * TOKEN_BYTES, aborts=aborts)
     left = {request_id for step in (aborts or {}).values() for request_id in step}
     _whole([each for each in asked if each.request_id not in left], played.tokens)

@@ -1,13 +1,13 @@
-"""The race: an engine's goodput over the reference's, in one run on one machine.
+"""The race: an engine's goodput relative to the reference's, in one run on one machine.
 
-A run draws everything from its seed. The reference is measured first: its latency for a single request, from which the
-promises are made, and how many requests a second it finishes when all are there at once, from which the offered rates are made. Then, in
-each round and at each rate, student, reference and the reference once more get the same new requests, side by side.
+A run draws everything from its seed. The reference is measured first. Its latency for a single request gives the promises. The number of
+requests a second that it finishes if all arrive at once gives the offered rates. Then, in each round and at each rate, the student's
+engine, the reference and a second copy of the reference get the same new requests, side by side.
 
-Each offered rate is twice the one before. At each rate an engine serves a share of the requested tokens in time: all if it is fast
-enough, next to nothing if it is not. The sum of the shares is the number of doublings of the load with which it keeps up, and the
-score is two to the power of its lead over the reference's: an engine of twice the speed has a sum that is larger by 1, and a score of 2.
-A geometric mean of goodputs would be 0 for every engine that serves nothing at one rate.
+Each offered rate is twice the one before. At each rate an engine serves a share of the requested tokens in time: all if it is fast enough,
+next to nothing if it is not. The sum of the shares is the number of doublings of the load with which the engine keeps up. The score is two
+to the power of the sum minus the reference's sum: an engine of twice the speed has a sum that is larger by 1, and a score of 2. A geometric
+mean of goodputs would be 0 for every engine that serves nothing at one rate.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ AGREE = 0.10
 
 @dataclass(frozen=True)
 class Track:
-    """The setting of a race: a model at float32, and how much of everything.
+    """The setting of a race: a model in float32, and the numbers of requests, rounds and bytes.
 
-    num_requests: at each rate in each round. num_alone: of those for the promises and the warm-ups. slack_bytes: the growth of a worker
-    allowed besides the cache. dtype: in which the tokens are judged.
+    num_requests: the requests at each rate in each round. num_alone: the single requests for promises and warm-ups. slack_bytes: the
+    allowed growth of a worker's memory besides the cache. dtype: the dtype in which the tokens are judged.
     """
 
     model: str
@@ -80,7 +80,7 @@ TRACKS = {track.model: track for track in (TINY, SMOLLM2)}
 class Promises:
     """The limits of TTFT and ITL and the capacity, from the reference's own figures in this run.
 
-    ttft, itl: seconds of its clock. capacity: requests a second.
+    ttft, itl: seconds of the reference's clock. capacity: requests a second.
     """
 
     ttft: float
@@ -94,7 +94,7 @@ class Rate:
 
     served: the share of the requested tokens that the student's engine returned in time; reference, again: the shares of the two workers
     with the reference. goodput: the student's tokens in time, per second; reference_goodput: the mean of the two workers' goodputs.
-    ttft_p99, itl_p99: in seconds, over the student's complete requests.
+    ttft_p99, itl_p99: seconds, over the student's complete requests.
     """
 
     rate: float
@@ -109,7 +109,7 @@ class Rate:
 
 @dataclass
 class Outcome:
-    """The outcome of a race. model, board: its model, and the rule for its tokens. fault: the engine's error, or None.
+    """The outcome of a race. model, board: the race's model and the rule for its tokens. fault: the engine's error, or None.
 
     divergence: on the board quantized, the mean of `least_divergence` over all of its tokens.
     """
@@ -130,7 +130,7 @@ class Outcome:
 
     @property
     def differs(self) -> float | None:
-        """Return the score that the reference's second worker has against its first, minus 1. None if one of them served nothing."""
+        """Return the reference's score against itself (second worker against first) minus 1. None if one of them served nothing."""
         first, second = (sum(getattr(rate, which) for rate in self.rates) for which in ("reference", "again"))
         return 2.0 ** (second - first) - 1 if first and second else None
 
@@ -140,9 +140,9 @@ class Outcome:
 
     @property
     def score(self) -> float | None:
-        """Return how many times the reference's load the engine keeps up with. 0 if it served nothing at any rate.
+        """Return the load that the engine can serve as a multiple of the reference's; 0 if it served nothing at any rate.
 
-        None if a number would mean nothing: `no_score` gives the reason.
+        Return None if a number would be meaningless: `no_score` gives the reason.
         """
         if self.no_score is not None:
             return None
@@ -152,13 +152,13 @@ class Outcome:
 
     @property
     def no_score(self) -> str | None:
-        """Return the reason why there is no score, in one line; None if there is one."""
+        """Return the reason for a missing score in one line; None if there is a score."""
         if self.fault is not None:
             return self.fault
         if self.differs is None:
             return "the reference kept no promise on this machine, so nothing can be measured: race on a quieter machine"
         if self.inconclusive:
-            return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again when the machine is less busy"
+            return f"inconclusive: the reference differs from itself by {self.differs:+.1%}; race again on a less busy machine"
         return None
 
     def as_data(self) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def race(
     track: Track = TINY,
     say: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Fill in the outcome. reference and again: two workers with the course's engine."""
+    """Run the race and fill in `outcome`. reference, again: two workers with the course's engine."""
     begin = time.monotonic()
     model = load_model(track.model, dtype=track.dtype)
     vocab = model.config.vocab_size
@@ -204,7 +204,7 @@ def race(
 
 
 def _promises(reference: Racer, again: Racer, seed: int, vocab: int, track: Track) -> Promises:
-    """Measure the reference's latencies for single requests, and how many it finishes a second, over its two workers."""
+    """Measure the reference's latencies for single requests and the requests that it finishes a second, over its two workers."""
     asked = requests(Draw(seed, "promises"), track.num_requests, vocab)
     some = asked[: track.num_alone]
     ttfts, itls = [], []

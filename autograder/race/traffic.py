@@ -22,7 +22,7 @@ FEWEST, MOST = 8, 64
 
 @dataclass(frozen=True)
 class Asked:
-    """A request: its name, its prompt, its number of tokens, and its arrival in seconds of the race's clock."""
+    """A request: its name, prompt, number of new tokens, and arrival in seconds of the race's clock."""
 
     request_id: str
     prompt: list[int]
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass
 class Draw:
-    """The random numbers for one purpose of one race: the same for a seed and a label, independent of those for another label."""
+    """The random numbers for one purpose of one race. Seed and label determine them; numbers for other labels are independent."""
 
     seed: int
     label: str
@@ -72,11 +72,11 @@ def requests(draw: Draw, count: int, vocab_size: int) -> list[Asked]:
 
 
 def arriving(asked: list[Asked], rate: float, draw: Draw) -> list[Asked]:
-    """Return the same requests with the arrivals of a Poisson process of `rate` a second."""
+    """Return the same requests with arrivals of a Poisson process, `rate` a second."""
     times = poisson_arrivals(rate, draw.uniforms(len(asked)))
     return [Asked(each.request_id, each.prompt, each.max_tokens, time) for each, time in zip(asked, times, strict=True)]
 
 
 def one_by_one(asked: list[Asked], gap: float) -> list[Asked]:
-    """Return the same requests, so far apart that each is alone."""
+    """Return the same requests with arrivals `gap` apart, so each request is alone."""
     return [Asked(each.request_id, each.prompt, each.max_tokens, n * gap) for n, each in zip(itertools.count(), asked, strict=False)]

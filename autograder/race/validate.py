@@ -1,4 +1,4 @@
-"""The check of an engine's tokens: on the board float32 each must be the model's; on the board quantized their mean must be close.
+"""The check of an engine's tokens: on the board float32 each must be the model's; on the board quantized all together must be close to it.
 
 Only the tokens that an engine returned in the race are checked. Each is compared with the model, given the prompt
 and the engine's own tokens before it, so that one different choice does not make the following tokens wrong.
@@ -40,19 +40,19 @@ Of tiny in blocks of 32 weights 8 bits have less than 0.00001, 4 bits 0.0008 and
 
 
 class Disqualified(Exception):
-    """A broken rule of the race, in one line: there is no score."""
+    """An error for a broken rule of the race, in one line; the race then has no score."""
 
 
 @dataclass
 class Judge:
-    """The judge of one race. divergences: of each token that was checked on the board quantized, in nats."""
+    """The judge of one race. divergences: for the board quantized, the divergence in nats of each checked token."""
 
     board: str
     model: Model
     divergences: list[float] = field(default_factory=list)
 
     def hold(self, played: Played) -> None:
-        """Raise Disqualified for a single token that is too far from the model's best."""
+        """Raise Disqualified if any token is too far from the model's best."""
         if self.board == FLOAT32:
             hold_against(self.model, played)
             return
@@ -61,19 +61,22 @@ class Judge:
             self.divergences += least_divergence(logits, tokens).tolist()
 
     def end(self) -> None:
-        """Raise Disqualified if the tokens are on average too far from the model."""
+        """Raise Disqualified if the tokens' mean divergence from the model is too large."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
             found = f"an engine that chooses these tokens is on average at least {mean:.4f} nats from the model"
             raise Disqualified(f"{found}, more than {MOST_DIVERGENCE:g}")
 
     @property
     def divergence(self) -> float | None:
-        """Return the mean so far; None before the first token."""
+        """Return the mean divergence so far; None before the first token."""
         return statistics.fmean(self.divergences) if self.divergences else None
 
 
 def hold_against(model: Model, played: Played, lead: float = LEAD) -> None:
-    """Raise Disqualified at the first token whose logit is `lead` or more below the model's largest. model: in float64, or as good."""
+    """Raise Disqualified at the first token whose logit is `lead` or more below the model's largest.
+
+    model: a model in float64, or in another dtype that is exact enough.
+    """
     for each, tokens, logits in _answers(model, played):
         _hold(each, tokens, logits, lead)
 
@@ -89,7 +92,7 @@ def _hold(each: Asked, tokens: Tensor, logits: Tensor, lead: float) -> None:
 
 @torch.no_grad()
 def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tensor]]:
-    """Yield each request that has tokens with its tokens (T,) and the model's logits (T, V) at each.
+    """Yield (request, its tokens (T,), the model's logits (T, V) at each token) for each request that has tokens.
 
     Raises Disqualified for a token outside the vocabulary.
     """
@@ -104,12 +107,12 @@ def _answers(model: Model, played: Played) -> Iterator[tuple[Asked, Tensor, Tens
 
 
 def least_divergence(logits: Tensor, tokens: Tensor) -> Tensor:
-    """Return how far, in nats, a distribution must be from the model's for a token to be its most probable one.
+    """Return the least KL divergence, in nats, from the model's distribution to one whose most probable token is the given one.
 
-    logits (T, V) of the model, tokens (T,) -> (T,): the least KL(p || q) among all q in which no other token is more probable than that
-    one. In the best q the token and some more probable ones have equal shares of their total probability in p: all those with more than
-    this share in p. Elsewhere q is p. The result is 0 for the most probable token. By hand, 0.4 and 0.2 become 0.3 and 0.3:
-    0.4 ln(4/3) + 0.2 ln(2/3) = 0.0340.
+    logits (T, V) of the model, tokens (T,) -> (T,): the least KL(p || q) over all q in which no other token is more probable than the given
+    one. The best q takes the given token and the tokens with more than a certain share in p, and gives each of them that share: the mean of
+    their probabilities in p. Elsewhere q is p. The result is 0 for the most probable token. By hand, 0.4 and 0.2 become 0.3 and 0.3: 0.4
+    ln(4/3) + 0.2 ln(2/3) = 0.0340.
     """
     probs = logits.double().softmax(dim=-1)
     own = probs.gather(1, tokens[:, None])  # (T, 1)

@@ -1,1 +1,1 @@
-"""A submission's own process: it is started, confined, called and measured here."""
+"""The process of a submission: its start, its limits, the calls to it and its measurements."""

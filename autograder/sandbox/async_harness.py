@@ -1,8 +1,8 @@
 """Scenes around a student's coroutines, played in the student's process: readers that leave, a client that hangs up, the loop's clock.
 
-A scene decides nothing. The check's own functions provide or decide a core's steps and a client's messages and times, and every event is
-reported to the check as it happens. The records therefore stay with the grader. A submission that changed a scene would have to report the
-same events to be believed, and for that it has to do the task.
+A scene decides nothing. The check's own functions decide a core's steps and a client's messages and times, and every event is reported to
+the check as it happens. So the records stay with the grader. A submission that changed a scene would be believed only if it reported the
+right events, and producing these is the task.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETTLE_SECONDS = 1.0
 
 @dataclass
 class Scenario:
-    """A scene that plays when it is called with its arguments. name: one of SCENES."""
+    """A scene, to be called with its arguments. name: one of SCENES."""
 
     name: str
 
@@ -32,7 +32,7 @@ class Scenario:
 
 
 class AskedTooOften(RuntimeError):
-    """A core that is asked about its state without end."""
+    """The error of an engine that never stops asking its core for work."""
 
 
 class Fault(Exception):
@@ -53,7 +53,7 @@ def error_as_data(error: BaseException) -> dict[str, Any]:
 
 
 async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return {"returned": a call's result, a SamplingParams as a dict of its fields} or {"refused": its RequestError as data}."""
+    """Call a function. Return {"returned": its result, SamplingParams as a dict} or {"refused": its RequestError as data}."""
     try:
         result = function(*args, **kwargs)
     except RequestError as error:
@@ -66,10 +66,10 @@ async def attempt(function: Callable[..., Any], args: list[Any], kwargs: dict[st
 async def pushes(
     make: Callable[..., Any], args: list[list[Any]], order: list[list[Any]], attribute: str | None, first: dict[str, Any] | None = None
 ) -> list[Any]:
-    """Make an object for each of args; then, for each (which, piece), return the result of push.
+    """Make an object for each of args; then push each (which, piece) of `order` and return the results.
 
-    With an attribute, each entry is [result, the attribute's value after the push]. first: attributes of the first argument, which is
-    copied and gets these values.
+    With an attribute, each entry is [result, the attribute's value after the push]. first: values for attributes of the first argument, set
+    on a copy of it.
     """
     if first:
         for each in args:
@@ -170,7 +170,7 @@ async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> N
 async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_waiting: int, plan: list[dict[str, Any]]) -> None:
     """Play a core, an engine, and the plan's events: readers, each with its time, "drain", "peek" and "stop" (cancels `run`).
 
-    At the end everything has a second to settle; then the engine is drained, and `run` has to return.
+    After the last event the engine has one second to settle. Then it is drained, and `run` has to return.
     """
     engine = engine_class(AskedCore(tell), max_waiting)
     runner = asyncio.ensure_future(engine.run())
@@ -212,9 +212,10 @@ async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_
 
 
 async def answer(function: Callable[..., Awaitable[None]], tell: Callable[..., Any], plan: dict[str, Any]) -> None:
-    """Play one answer: events after their gaps, messages at their times, a `send` that takes its time; cancelled_at: by its caller.
+    """Play one answer as `plan` says: its events come after their gaps, its messages at their times, and each `send` takes send_seconds.
 
-    send_fault, send_gone: the message at which `send` raises a Fault, or the OSError by which a server reports that the client is gone.
+    cancelled_at: the time at which the caller cancels the answer. send_fault: the message at which `send` raises a Fault. send_gone: the
+    message at which `send` raises an OSError, as a server does when the client is gone.
     """
     receive, num_listening = inbox(plan["messages"])
     source = events_of(tell, plan)
@@ -258,7 +259,7 @@ async def events_of(tell: Callable[..., Any], plan: dict[str, Any]) -> AsyncGene
 
 
 def inbox(messages: list[Any]) -> tuple[Callable[[], Awaitable[dict[str, Any]]], Callable[[], int]]:
-    """Return `receive`, which returns the messages at their times and then waits forever, and the count of its waiting calls."""
+    """Return (`receive`, the number of its waiting calls). `receive` returns each message at its time, then waits forever."""
     left = [*messages]
     listening = 0
 
@@ -278,7 +279,7 @@ def inbox(messages: list[Any]) -> tuple[Callable[[], Awaitable[dict[str, Any]]],
 
 
 def sending(tell: Callable[..., Any], plan: dict[str, Any]) -> Callable[[Any], Awaitable[None]]:
-    """Return `send`, which reports each message, takes its time, and fails at the message that the plan names."""
+    """Return `send`, which reports each message, takes send_seconds, and fails at the message that the plan names."""
     sent = 0
 
     async def send(message: Any) -> None:
@@ -311,7 +312,7 @@ async def load(
 ) -> list[Any]:
     """Play a run of load: request i is answered by plans[i]. `start`: the clock at the start; `late`: seconds added to every sleep.
 
-    ahead: how far the clock is ahead of the loop's; tick: how far it moves on with each reading, as on a busy machine.
+    ahead: seconds that the clock is ahead of the loop's clock. tick: seconds that each reading of the clock adds, as on a busy machine.
     """
 
     async def send(i: int) -> AsyncGenerator[int, None]:

@@ -1,7 +1,7 @@
 """Submitted notebooks read as data: the student's own cells, and the exercise that each one answers.
 
-The submission is never trusted about itself. The lesson, not the notebook's metadata, says which exercises a day has, what they are worth,
-and which cells are ours.
+A submission's statements about itself are never trusted. The lesson, not the notebook's metadata, says which exercises a day has, how many
+points each is worth, and which cells are the course's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ class BadSubmission(CourseError):
 
 @dataclass
 class Cell:
-    """A cell of a submission: its name for messages (the exercise, or its place) and its source."""
+    """A cell of a submission.
+
+    name: the name in messages, which is the exercise or the cell's number. source: the cell's code.
+    """
 
     name: str
     source: str
@@ -44,8 +47,8 @@ class Cell:
 class Submission:
     """The student's own cells, in order, under names that a message can use.
 
-    homes: {function or class: name of the last cell that defines it, or that was handed out for it}. notes: {exercise: a sentence about a
-    problem with its cells}, for the exercises that the caller asked about.
+    homes: {function or class: name of the last cell that defines it or was handed out for it}. notes: {exercise: a sentence about a problem
+    with its cells}, for the exercises that the caller asked about.
     """
 
     cells: list[Cell]
@@ -61,9 +64,9 @@ def read_submission(path: Path, slug: str, ours: dict[str, str], exercises: Iter
 def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercises: Iterable[str] = ()) -> Submission:
     """Return the student's own cells of a submitted notebook.
 
-    slug: the expected day. ours: {cell id: source} of the release notebook's code cells that are not exercises; a submitted code cell with
-    exactly such a source is skipped, and so is one with such an id that defines no function or class (the setup runs from our copy).
-    exercises: the exercises whose cells are examined for `notes`. Raises BadSubmission.
+    slug: the expected day. ours: {cell id: source} of the release notebook's code cells that are not exercises; a submitted code cell is
+    skipped if its source is exactly one of these sources. A cell with one of these ids is also skipped if it defines no function or class:
+    the setup runs from our copy. exercises: the exercises whose cells are examined for `notes`. Raises BadSubmission.
     """
     notebook = notebook_in(file, slug)
     cells = _code_cells(notebook)
@@ -86,9 +89,9 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
 
 
 def cell_notes(notebook: dict[str, Any], own: list[Cell], exercises: Iterable[str]) -> dict[str, str]:
-    """Return {exercise: a sentence} for cells that need a look: not a code cell, missing, or defined differently twice.
+    """Return {exercise: a sentence} for exercises whose cell is missing or no code cell, or that two cells define differently.
 
-    own: the student's own code cells, one of which may give the name a value. Cells count from 1.
+    own: the student's own code cells; any of them may give the name a value. Cells count from 1.
     """
     notes: dict[str, str] = {}
     cells = [(number, _dict(cell), cell_source(_dict(cell)) or "") for number, cell in enumerate(notebook["cells"], start=1)]
@@ -104,7 +107,7 @@ def cell_notes(notebook: dict[str, Any], own: list[Cell], exercises: Iterable[st
             kind = {"markdown": "a Markdown", "raw": "a raw"}.get(str(other[0][1].get("cell_type")), "no code")
             notes[name] = f"{NO_CELL} ({other[0][0]}) is {kind} cell, which does not run: make it a code cell (in Jupyter: Esc, then Y)"
         elif not code and not any(re.search(GIVEN.format(name), cell.source) for cell in own):
-            notes[name] = f"{NO_CELL} is gone from the notebook: copy it from a new one, and the answer into it"
+            notes[name] = f"{NO_CELL} is missing from the notebook: copy the cell from a new notebook, and put your answer into it"
     return notes
 
 
@@ -120,9 +123,9 @@ def load_notebook(path: Path, slug: str) -> dict[str, Any]:
 
 
 def notebook_in(file: SubmittedFile, slug: str) -> dict[str, Any]:
-    """Return a submitted file's JSON: an object with a list of cells, of this day as far as it says.
+    """Return a submitted file's JSON, an object with a list of cells.
 
-    Nothing else in it is guaranteed. Raises BadSubmission.
+    If the file's metadata names a day, it is `slug`. Nothing else in the JSON is guaranteed. Raises BadSubmission.
     """
     if file.problem is not None:
         raise BadSubmission(file.problem)

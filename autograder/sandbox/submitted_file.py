@@ -1,4 +1,4 @@
-"""A submitted file as it was on the disk, read once: plain data, so it can also be graded on another machine."""
+"""A submitted file, read from the disk once into plain data, so that another machine can grade it, too."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ HEAD_BYTES = 64 * 1024
 class SubmittedFile:
     """The contents of a file, or the reason why it cannot be a submission.
 
-    sha256: the checksum of a plain file, empty for anything else. problem: found from the file's kind and size alone, not from its
-    contents.
+    sha256: the checksum of a plain file, empty for anything else. problem: the reason, found from the file's kind and size alone, not from
+    its contents.
     """
 
     name: str

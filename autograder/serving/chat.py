@@ -36,7 +36,7 @@ END, RESTART = "/quit", "/new"
 
 
 def parts(mine: bool) -> tuple[Any, list[str]]:
-    """Return (the functions by name, lines that say whose they are). mine: use a student's own functions whose checks pass."""
+    """Return (the functions by name, lines that say whose they are). mine: whether to use a student's functions that pass."""
     found: dict[str, Any] = {}
     lines: list[str] = []
     for topic, (module, names) in TAKEN.items():
@@ -52,7 +52,7 @@ def parts(mine: bool) -> tuple[Any, list[str]]:
 
 @dataclass
 class Answer:
-    """The result of a question. seconds: from the first token to the last, which num_tokens - 1 decode steps took."""
+    """The result of a question. seconds: the time of the num_tokens - 1 decode steps, from the first token to the last."""
 
     text: str = ""
     num_tokens: int = 0
@@ -84,9 +84,10 @@ class Conversation:
     cache: Any = None
 
     def ask(self, question: str, show: Callable[[str], None]) -> Answer:
-        """Return the model's answer, shown in pieces as it comes. A KeyboardInterrupt ends it, and the text so far counts as the answer.
+        """Show the model's answer in pieces, as they are generated, and return the answer.
 
-        Raises CourseError, and forgets the question, if the conversation has become too long for the cache.
+        A KeyboardInterrupt ends the answer; the text so far then is the answer. Raises CourseError, and forgets the question, if the
+        conversation has become too long for the cache.
         """
         messages = [*self.messages, {"role": "user", "content": question}]
         ids = self.model.tokenizer.encode(self.parts.render_chat(messages))
@@ -114,7 +115,7 @@ class Conversation:
         return made
 
     def tokens(self, ids: list[int], made: Answer) -> Iterator[int]:
-        """Yield token after token: one prefill of the new tokens, then decode steps."""
+        """Yield the answer's tokens, the first from one prefill of the new tokens, the others from decode steps."""
         if self.cache is None:
             self.cache = self.parts.KVCache(self.model.config, 1, self.max_len)
         if not self.read or ids[: len(self.read)] != self.read or len(ids) == len(self.read):
@@ -136,7 +137,7 @@ class Conversation:
 def chat(
     *, model: str, mine: bool, temperature: float, top_p: float, max_tokens: int, seed: int | None, source: TextIO, out: TextIO
 ) -> None:
-    """Ask and answer until `source` ends, or says /quit, or is interrupted while no answer runs. Raises CourseError: one line."""
+    """Read questions and answer them until `source` ends, says /quit, or is interrupted between answers. Raises CourseError, one line."""
 
     def say(text: str) -> None:
         print(text, end="", file=out, flush=True)

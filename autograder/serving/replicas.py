@@ -33,10 +33,10 @@ HANG_SECONDS = 10.0
 
 
 def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, route: str) -> int:
-    """Serve until a signal ends it. Return the exit status: 0, or 1 if all replicas, or the router, have ended by themselves.
+    """Serve until a signal. Return the exit status: 0, or 1 if the router or all replicas have ended by themselves.
 
-    options: of `autograder serve`, for each replica; the status of one that cannot start with them is this one's, too. A first signal
-    lets every replica finish its answers, a second one ends them at once. Raises CourseError: one line with the remedy.
+    options: the options of `autograder serve` for each replica. If a replica cannot start with them, its exit status is returned. A first
+    signal lets every replica finish its answers; a second one ends them at once. Raises CourseError, one line with the remedy.
     """
     program = haproxy()
     configuration(0, [], "", route)  # report an unknown route before a model is loaded
@@ -49,7 +49,7 @@ def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, 
 
 
 def share(count: int) -> int:
-    """Return the threads of one of `count` replicas: no two compute on one core while there are enough of them."""
+    """Return the number of threads for each of `count` replicas, so none share a core if there are enough cores."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return max(1, int(os.environ.get("OMP_NUM_THREADS") or cores) // count)
 
@@ -65,7 +65,7 @@ class Replica:
 
 
 class Group:
-    """The replicas and their router, from the start of the first to the end of the last. opened: the socket that clients connect to."""
+    """The replicas and their router, from their start to their end. opened: the socket that clients connect to."""
 
     def __init__(self, opened: socket, host: str, route: str, program: str, file: Path) -> None:
         self.opened, self.host, self.route, self.program, self.file = opened, host, route, program, file
@@ -102,7 +102,7 @@ class Group:
             await self.client.aclose()
 
     def end(self) -> None:
-        """Let the replicas finish their answers, and accept no new requests; called again, end at once."""
+        """Accept no new requests and let the replicas finish their answers. A second call ends them at once."""
         if self.over.is_set():
             for process in self.processes:
                 with contextlib.suppress(ProcessLookupError):
@@ -114,7 +114,7 @@ class Group:
                 replica.process.send_signal(signal.SIGTERM)
 
     async def unless_over(self, work: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> bool:
-        """Wait for the work, or until the group is ending. Return True if the work was done."""
+        """Wait until the work is done or the group is ending. Return True unless the group is ending."""
         task, over = asyncio.ensure_future(work), asyncio.ensure_future(self.over.wait())
         await asyncio.wait((task, over), return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
@@ -133,7 +133,7 @@ class Group:
     # Processes
 
     async def start(self, command: Sequence[str], inherited: socket, at_our_end: signal.Signals, **environment: str) -> Process:
-        """Start a process that inherits the socket, and gets Ctrl-C from us alone. at_our_end: its signal, on Linux, if we are killed."""
+        """Start a process that inherits the socket and gets no Ctrl-C itself. at_our_end: the signal sent to it if we die (Linux)."""
 
         def ends_with_us() -> None:
             LIBC.prctl(PR_SET_PDEATHSIG, at_our_end)
@@ -147,14 +147,14 @@ class Group:
         return process
 
     async def start_replica(self, number: int, options: Sequence[str], threads: int) -> Replica:
-        """Start one more replica, at a free port: clients that connect before it answers wait."""
+        """Start one more replica at a free port. Clients that connect before it is ready wait."""
         with open_port("127.0.0.1", 0) as opened:
             command = [*SERVE, "--fd", str(opened.fileno()), *options]
             process = await self.start(command, opened, signal.SIGTERM, OMP_NUM_THREADS=str(threads))
             return Replica(number, address(opened).removeprefix("http://"), process)
 
     async def watch(self, replica: Replica) -> None:
-        """Pass on a replica's output until it has ended, and report an unexpected end."""
+        """Print a replica's output until the replica has ended, and report an unexpected end."""
         passing = asyncio.create_task(self.pass_on(replica))
         status = await replica.process.wait()
         await asyncio.wait((passing,), timeout=LAST_LINES_SECONDS)
@@ -174,7 +174,7 @@ class Group:
             self.end()
 
     async def kill_if_it_hangs(self, replica: Replica) -> None:
-        """Watch a replica until it has ended, and kill it when it has not answered for HANG_SECONDS."""
+        """Watch a replica until it ends, and kill it if it does not answer for HANG_SECONDS."""
         clock = asyncio.get_running_loop().time
         last = clock()
         while replica.process.returncode is None:
@@ -224,7 +224,7 @@ class Group:
             self.end()
 
     async def tell_figures(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Write /metrics of all replicas together, for any request: the router requests nothing else here."""
+        """Answer any request with the summed /metrics of all replicas; the router requests nothing else here."""
         with contextlib.closing(writer), contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             await reader.readuntil(b"\r\n\r\n")
             pages = await asyncio.gather(*(self.figures_of(replica) for replica in self.replicas))

@@ -18,8 +18,8 @@ BEGINNING = 256
 BOUND = 175
 """The limit of a replica's open requests, in percent of the mean: a beginning that all share would leave the others without work."""
 MISSING = (
-    "HAProxy divides the requests between replicas, and there is none on this machine; "
-    "on Debian or Ubuntu: apt-get install haproxy, on a Mac: brew install haproxy"
+    "HAProxy, which divides the requests between replicas, is not installed: "
+    "run `apt-get install haproxy` on Debian or Ubuntu, or `brew install haproxy` on a Mac"
 )
 ROUTES = {
     "beginning": f"""\
@@ -85,7 +85,7 @@ ONLY_LOOPBACK = """\
 
 
 def haproxy() -> str:
-    """Return the path of HAProxy. Raises CourseError if it is not installed. Debian has it where a user's PATH does not look."""
+    """Return the path of HAProxy, also in folders that a user's PATH omits on Debian. Raises CourseError if it is not installed."""
     found = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin:/opt/homebrew/sbin")
     if found is None:
         raise CourseError(MISSING)
@@ -95,9 +95,9 @@ def haproxy() -> str:
 def configuration(listens: int, replicas: Sequence[str], figures: str, route: str = "beginning", *, loopback: bool = True) -> str:
     """Return HAProxy's configuration. Raises CourseError for an unknown route.
 
-    listens: the descriptor of the socket that clients connect to. replicas: their addresses, host:port; figures: the address that
-    answers /metrics for all of them. route: of ROUTES. loopback: it listens at this machine's own address, so clients may not call it by
-    another name.
+    listens: the descriptor of the socket that clients connect to. replicas: the replicas' addresses, host:port. figures: the address that
+    answers /metrics for all replicas. route: one of ROUTES. loopback: whether HAProxy listens at this machine's own address; clients must
+    then use a name of this machine as Host.
     """
     if route not in ROUTES:
         raise CourseError(f"ROUTE must be {' or '.join(ROUTES)}, got {route}")
@@ -114,12 +114,12 @@ def configuration(listens: int, replicas: Sequence[str], figures: str, route: st
 
 
 def refusal(message: str) -> str:
-    """Return an error in the form of OpenAI's API; HAProxy's own would be a page."""
+    """Return an error in the form of OpenAI's API. HAProxy's own errors are HTML pages."""
     return f'{{"error": {{"message": "{message}", "type": "server_error", "param": null, "code": "no_replica"}}}}'
 
 
 def sum_of(pages: Iterable[str]) -> bytes:
-    """Add up the figures of several servers as those of one: all of them are counts."""
+    """Add up the figures of several servers; all figures are counts."""
     families: dict[str, Metric] = {}
     sums: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
     for page in pages:

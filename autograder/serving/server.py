@@ -39,9 +39,10 @@ def serve(
     *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
     patience: float,
 ) -> int:  # fmt: skip
-    """Serve until a signal ends it. Return the exit status. Raises CourseError: one line with the remedy.
+    """Serve until a signal. Return the exit status. Raises CourseError, one line with the remedy.
 
-    fd: the descriptor of a socket that listens already, in place of host and port; its opener announces the address. dtype: of NUMBERS.
+    fd: the descriptor of a socket that already listens, used instead of host and port. The process that opened it announces the address.
+    dtype: one of NUMBERS.
     """
     try:
         # first: a user who has to name another port need not wait for a model
@@ -62,7 +63,7 @@ def serve(
         measures = fd is None and chosen.max_len > 2 * NUM_MEASURED  # of several replicas each would take the others' time
         speed = asyncio.run(tokens_a_second(core, chosen.tokenizer.encode(SAID))) if measures else None
         if speed is not None:
-            print(f"One request alone gets {speed:.0f} tokens a second here, just measured; several at once get more together.", flush=True)
+            print(f"A single request gets {speed:.0f} tokens a second here, just measured; several at once get more in total.", flush=True)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
         hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # a router has checked already
         server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
@@ -80,7 +81,7 @@ SAID, NUM_MEASURED = "Once upon a time", 32
 
 
 async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
-    """Measure how many tokens a second an answer gets after its first, now; None if the answer ends too early to say."""
+    """Measure the tokens a second of one answer after its first token; None if the answer ends too early to measure."""
     core.add("speed", ids, SamplingParams(max_tokens=NUM_MEASURED + 1, temperature=0.0))
     made, begin = 0, 0.0
     while core.has_work:
@@ -100,7 +101,7 @@ def own_parts() -> dict[str, Any]:
     day = find_day("serving")
     path = notebook_path(day)
     if not day.ready or not path.exists():
-        raise CourseError(f"ENGINE=mine: there is no notebook at {path}; `autograder work` puts the released one there")
+        raise CourseError(f"ENGINE=mine: there is no notebook at {path}; run `autograder work` to get the released notebook")
     module = exercise_module(day, path)
     if module is None:
         raise CourseError(f"ENGINE=mine: the cells of {path} do not run; `autograder check {day.slug}` says why")
@@ -121,11 +122,11 @@ def whose(own: dict[str, Any]) -> str:
     """Return one line that says which parts are the student's."""
     rest = [name for name in OWN if name not in own]
     line = f"Yours: {', '.join(own) or 'nothing yet'}."
-    return f"{line} From the course until their checks pass: {', '.join(rest)}." if rest else line
+    return f"{line} The course's, until yours pass their checks: {', '.join(rest)}." if rest else line
 
 
 def model_name(model: str) -> str:
-    """Return the model's name for clients: a name of the course's, or a file's or a folder's without its path and suffix."""
+    """Return the model's name for clients: the course's name, or the name of the file or folder without path and suffix."""
     if model in ("tiny", "smollm2"):
         return model
     path = Path(model).expanduser().resolve()

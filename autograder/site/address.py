@@ -1,4 +1,4 @@
-"""The public addresses of the course's repository and its site. If neither the course nor its environment has one, no page shows one."""
+"""The public addresses of the course's repository and site. Pages show them if the course or its environment names them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def repository(project: Path = PROJECT) -> str:
 
 
 def site(project: Path = PROJECT) -> str:
-    """Return the site's address with a slash at its end, so that a page's path can follow; empty if it is unknown."""
+    """Return the site's address with a slash at its end, so a page's path can follow; empty if it is unknown."""
     found = _told("site", "COURSE_SITE", project).rstrip("/")
     return found and f"{found}/"
 
 
 def _told(name: str, variable: str, project: Path) -> str:
-    """Return an address from the environment, set by a forge, or else from `[project.urls]`. Raises CourseError for an invalid one."""
+    """Return an address from the environment (a forge sets it), else from `[project.urls]`. Raises CourseError if it is invalid."""
     urls = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("urls", {})
     found = os.environ.get(variable) or urls.get(name, "")
     if found and not found.startswith(("https://", "http://")):

@@ -30,7 +30,7 @@ def build(
     days: Sequence[Day] = (),
     say: Callable[[str], None] = print,
 ) -> None:
-    """Build the site in `out`; the old one stays until the new one is complete. days: all that are ready, if none are named.
+    """Build the site in `out`; the old site stays until the new one is complete. days: the days to show, by default all ready ones.
 
     Raises CourseError if a notebook's cell fails or Sphinx warns of anything.
     """
@@ -68,7 +68,7 @@ def build(
 
 
 def packed(day: Day) -> bytes:
-    """Return the day's bundle, deflated: nobody compares these bytes, and many download them."""
+    """Return the day's bundle, compressed: many people download it, and nobody compares its bytes."""
     small = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(bundle_bytes(day))) as stored, zipfile.ZipFile(small, "w") as archive:
         for entry in stored.infolist():

@@ -43,7 +43,7 @@ def page(day: Day) -> str:
 
 
 def rules(day: Day, exercise: str, checks: list[Check]) -> list[str]:
-    """Return the table of what is asked of an exercise: each rule, the numbers of its visible checks, and how many hidden ones it has."""
+    """Return the table of an exercise's rules: each rule, the numbers of its visible checks, and its count of hidden checks."""
     place = {check.name: number for number, check in enumerate(checks, start=1)}
     rows = []
     for rule in asked.rules(day.topic):
@@ -58,12 +58,12 @@ def label(day: Day, check: str) -> str:
 
 
 def of_exercise(day: Day, exercise: str) -> str:
-    """Return the label of all checks of an exercise."""
+    """Return the link label of the section with all checks of an exercise."""
     return f"checks-of-{day.topic}-{exercise}".lower().replace("_", "-")
 
 
 def labels(day: Day) -> dict[str, str]:
-    """Return {title of a check: its label}."""
+    """Return {title of a check: its link label}."""
     return {check.title: label(day, check.name) for check in load_checks(day.topic) if not check.hidden}
 
 
@@ -72,5 +72,5 @@ def code(source: str) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Return Markdown that shows exactly this text."""
+    """Escape a text, so Markdown shows exactly this text."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>$#|{}" else char for char in text)

@@ -1,6 +1,6 @@
 """Solved notebooks with their outputs.
 
-Each is executed once for the site and the tests, and cached until something changes that its outputs depend on.
+Each notebook runs once for the site and the tests, and is cached until something changes that its outputs depend on.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name("matplotli
 
 
 def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None] = print) -> dict[str, NotebookNode]:
-    """Return {slug: the solved notebook with outputs}, the days in order. Run uncached ones, `at_once` days at a time.
+    """Return {slug: the solved notebook with outputs}, the days in order. Days that are not cached run, `at_once` at a time.
 
-    Raises CourseError, with the day and the cell, if a cell fails or a check does not pass; such a run is not cached. If two
-    processes want the same day, one runs it and the other waits.
+    Raises CourseError, with the day and the cell, if a cell fails or a check does not pass; such a run is not cached. If two processes need
+    the same day, one runs it and the other waits.
     """
     # Not in the threads: two at once in Python's own parser can end in a SystemError (Python 3.11).
     keys = {day.slug: key(day, days) for day in days}
@@ -114,7 +114,7 @@ def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None
 
 
 def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: threading.Event, bars: Bars) -> NotebookNode:
-    """Return the day's notebook from the cache, or run and cache it. Raises CourseError, also if another day has failed meanwhile."""
+    """Return the day's notebook from the cache, or run and cache it. Raises CourseError, even if only another day has failed."""
     with cache.alone(KIND, day.slug):
         if stored := cache.load(KIND, day.slug, key):
             return nbformat.reads(stored.decode(), as_version=4)
@@ -128,7 +128,7 @@ def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: 
 
 
 def _end_kernels() -> None:
-    """Kill all kernels, so that stopping a build does not wait for the running notebooks."""
+    """Kill all kernels, so a stopped build does not wait for running notebooks."""
     import psutil
 
     for child in psutil.Process().children(recursive=True):
@@ -138,7 +138,7 @@ def _end_kernels() -> None:
 
 
 def needed(day: Day, days: Sequence[Day]) -> list[Day]:
-    """Return the days to execute for this one: itself, and if it shows the ladder, the earlier ones that set a rung."""
+    """Return the days to execute for this one: the day itself and, if it shows the ladder, the earlier days that set a rung."""
     earlier = [other for other in days if other.number < day.number and _uses(other, "rung(")]
     return [*(earlier if _uses(day, "rung(", "progress(") else []), day]
 
@@ -163,7 +163,7 @@ def key(day: Day, days: Sequence[Day]) -> str:
 
 
 def imports_of(cells: Sequence[str]) -> list[str]:
-    """Return names that may be modules, from the imports of these cells; a line for IPython alone, such as a magic, imports nothing."""
+    """Return the names in these cells' imports, which may be modules. Lines that only IPython reads, such as magics, are ignored."""
     plain = TransformerManager().transform_cell
     return [name for cell in cells for name in names_imported(plain(cell), "")]
 
@@ -173,13 +173,13 @@ def _uses(day: Day, *calls: str) -> bool:
 
 
 class Stalled(Exception):
-    """A kernel that did nothing while a cell was expected to run; the message says which."""
+    """The error of a kernel that did nothing while a cell was expected to run; the message names the cell."""
 
 
 class Peak:
     """The maximum memory of a client's kernel, or of one of its child processes that existed when a cell ended.
 
-    Each process is read by itself: the system's figure for a child begins with its parent's.
+    Each process is measured separately, because the system's figure for a child starts at its parent's.
     """
 
     def __init__(self, client: NotebookClient) -> None:
@@ -212,7 +212,7 @@ def high_water(pid: int) -> int:
 
 @contextmanager
 def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
-    """Kill the client's kernel if it does nothing for STALL_SECONDS, and then raise Stalled instead of the resulting exception."""
+    """Kill the client's kernel if it is idle for STALL_SECONDS, and raise Stalled instead of the resulting exception."""
     import psutil
 
     done, stalled = threading.Event(), threading.Event()
@@ -245,7 +245,7 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
 
 
 def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
-    """Return the day's solved notebook, run in the workspace of a student who has solved all earlier days. Raises CourseError."""
+    """Run the day's solved notebook in a workspace where all earlier days are solved, and return it. Raises CourseError."""
     for _ in range(ATTEMPTS):
         begin = time.monotonic()
         try:
@@ -257,7 +257,7 @@ def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode
 
 
 def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
-    """Return the day's solved notebook with its outputs and the circumstances of the run. Raises CourseError, Stalled."""
+    """Run the day's solved notebook once. Return it with its outputs and the run's circumstances. Raises CourseError, Stalled."""
     notebook = solved_notebook(day)
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         place = Path(folder) / "work"
@@ -284,7 +284,7 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> Noteboo
 
 
 def _ipython_folder(folder: Path) -> Path:
-    """Make the settings of the kernel's IPython, with a file that runs before the first cell, and return their folder."""
+    """Write the settings of the kernel's IPython and a file that runs before the first cell; return their folder."""
     ipython = folder / "ipython"
     startup = ipython / "profile_default" / "startup"
     startup.mkdir(parents=True)
@@ -339,7 +339,7 @@ def _require_passed(day: Day, notebook: NotebookNode, standings: Mapping[str, An
 
 
 class Bars:
-    """A bar for the days and one for each notebook that runs, where standard output is a terminal. Lines go above them."""
+    """Progress bars on a terminal: one for the days, and one for each running notebook. Other lines are printed above the bars."""
 
     def __init__(self, say: Callable[[str], None], console: Console | None = None) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -374,7 +374,7 @@ class Bars:
 
 
 def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
-    """Return the notebook as its lesson is now, with the outputs of the run: the two may differ in their prose."""
+    """Return the current notebook with the outputs of a run. The notebook that ran may have had other prose."""
     outputs = iter([cell for cell in ran.cells if cell.cell_type == "code"])
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -385,7 +385,7 @@ def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
 
 
 def _solve_earlier_days(day: Day, place: Path, ladder: dict[str, Any]) -> None:
-    """Write earlier days' notebooks, and a record that says that they pass: certification checks that, not the site."""
+    """Write earlier days' solved notebooks and a record that they pass. Certification verifies that; the site does not."""
     progress: dict[str, Any] = {"exercises": {}, "notebooks": {}, "ladder": ladder}
     for earlier in syllabus(day.root):
         if earlier.number < day.number and earlier.ready:

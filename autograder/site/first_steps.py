@@ -1,7 +1,7 @@
 """The first picture of each stepper, drawn while the site is built, so that it appears without JavaScript and on paper.
 
-Such a figure draws itself (course/kit/steppers/stepping.py). Here its own script does so in V8, on a page with only those parts
-that the script uses; in a browser the same script draws the same again.
+A stepper draws itself with a script (course/kit/steppers/stepping.py). Here V8 runs that script, on a page with only the parts that the
+script uses; in a browser the same script draws the same picture again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from autograder.base.errors import CourseError
 
 FIGURE = re.compile(r'(?P<page><div id="stepper-\w+" class="course-stepper".*?</div>\s*)<script>(?P<script>.*?)</script>', re.DOTALL)
-STILL = "The first step. The buttons, and what can be chosen, need JavaScript."
+STILL = "This picture shows the first step. Buttons and menus need JavaScript."
 
 # The page as a script sees it: controls, a place to draw and a place to write.
 PAGE = """
@@ -34,7 +34,7 @@ DRAWN = "JSON.stringify({ svg: svg.innerHTML, words: parts.words.textContent, wa
 
 
 def with_first_steps(page: str) -> str:
-    """Return HTML with the first step drawn into each of its figures. Raises CourseError if a figure's script fails."""
+    """Return the HTML page with the first step drawn in each of its figures. Raises CourseError if a figure's script fails."""
     if FIGURE.search(page) is None:
         return page
     with engine() as js:
@@ -62,7 +62,7 @@ def drawn(js: Any, page: str, script: str) -> str:
 
 
 def state(tag: Any) -> dict[str, Any]:
-    """Return the initial state of a control, as a script may read it."""
+    """Return the initial state of a control, in the form that a script reads."""
     if tag.name != "select":
         return {"value": tag.get("value", "")}
     options = tag.find_all("option")
@@ -72,9 +72,9 @@ def state(tag: Any) -> dict[str, Any]:
 
 @contextmanager
 def engine() -> Iterator[Any]:
-    """Yield a V8 engine, made in a thread of its own: beside a running event loop it would attach to that one, and end with it.
+    """Yield a V8 engine, made in a thread of its own: in a thread with a running event loop, it would use that loop and end with it.
 
-    It is closed here, because an engine that is open at the end of the process ends it by a segmentation fault.
+    The engine is closed here, because an open engine crashes the process at its end with a segmentation fault.
     """
     from py_mini_racer import MiniRacer
 

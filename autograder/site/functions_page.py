@@ -10,7 +10,7 @@ from autograder.lessons import Day, lesson
 from . import checks_page
 from .lesson_pages import label
 
-INTRO = "All functions and classes that you write, by name. A name leads to its exercise, the last column to the visible checks."
+INTRO = "All functions and classes that you write, by name. Each name links to its exercise, and the last column to the visible checks."
 
 
 def page(days: Sequence[Day]) -> str:

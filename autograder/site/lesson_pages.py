@@ -26,7 +26,7 @@ NEEDS_KERNEL = "A still picture. In JupyterLab, where a kernel runs, the sliders
 
 
 def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -> NotebookNode:
-    """Return the notebook for Sphinx. note: Markdown, put under the title. With answers=False no answer is in it."""
+    """Return the notebook for Sphinx. note: Markdown to put under the title. answers: whether the notebook contains the answers."""
     from nbformat import v4
 
     sources = {
@@ -60,7 +60,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
 
 
 def anchor(day: Day, exercise: str) -> str:
-    """Return the marks that make a function findable: a target for links, and an index entry, which the site's search ranks first."""
+    """Return a link target and an index entry for a function. The site's search ranks index entries first."""
     return f"({label(day, exercise)})=\n```{{index}} ! single: {exercise}\n```"
 
 
@@ -85,7 +85,7 @@ def under_title(text: str, note: str) -> str:
 
 
 def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Return the outputs with consecutive printed texts joined; other outputs between them keep their place."""
+    """Return the outputs with consecutive printed texts joined. All other outputs keep their place."""
     kept: list[NotebookNode] = []
     for output in outputs:
         if kept and output.output_type == kept[-1].output_type == "stream":
@@ -97,7 +97,7 @@ def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
-    """Return the output without parts that need a kernel: a widget becomes a picture of itself, a progress bar is dropped."""
+    """Return the output without parts that need a kernel: a widget becomes a picture, and a progress bar is removed."""
     if output.output_type == "stream":
         return None if output.name == "stderr" else output
     data = output.get("data", {})

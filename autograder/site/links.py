@@ -1,4 +1,4 @@
-"""Links between Markdown files, which work on the forge, where files are as in the repository, and on the site, where pages are not."""
+"""Links between Markdown files that work in the repository and on the site, where pages have other paths."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def relink(
     special: Callable[[Path, str], str | None] = lambda path, text: None,
     keep_as_is: Callable[[Path], str] | None = None,
 ) -> str:
-    """Return the text of `source`, with its links as the site needs them. External links and code are unchanged.
+    """Rewrite the links in the text of `source` for the site. External links and code are unchanged.
 
-    page: the file that the text becomes, as a path in the site's source. pages: {file in the repository: file in the site's source}.
-    keep: copies a picture and returns its path in the site's source. special: the whole link for a file that is not a page, or None.
-    keep_as_is: as keep, for a picture in HTML, which Sphinx does not process; without it HTML is unchanged.
-    A file of the repository that is not in the site is named and not linked.
+    page: the path of the resulting file in the site's source. pages: {file in the repository: file in the site's source}. keep: copies a
+    picture and returns its path in the site's source. special: returns the whole link for a file that is not a page, or None. keep_as_is:
+    does the same as keep for a picture in HTML, which Sphinx does not process; without keep_as_is HTML is unchanged. A link to a repository
+    file that is not in the site becomes the file's name.
     """
 
     def one(match: re.Match[str]) -> str:

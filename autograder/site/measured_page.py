@@ -28,7 +28,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def page(names: Sequence[str], results: Path = RESULTS) -> str:
-    """Return the page as Markdown. names: the pages with all figures of a benchmark, without their ending."""
+    """Return the page as Markdown. names: the pages with all figures of a benchmark, without the suffix."""
     told = [decoding(read(results, "engine")), quantized(read(results, "quantized")), grading(read(results, "grading"))]
     intro = "The scripts in `benchmarks/` measured these figures, side by side with other programs, on the machine that each line names."
     return "\n".join(["# Measured", "", intro, "", *told, "## All tables", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
@@ -51,7 +51,7 @@ def decoding(told: dict[str, Any]) -> str:
 
 
 def over(at: dict[tuple[str, int, int], float], ours: str, theirs: str) -> list[float]:
-    """Return the ratios at every point that both have."""
+    """Return the ratios ours / theirs at every point measured for both."""
     return [speed / at[theirs, T, B] for (name, T, B), speed in at.items() if name == ours and (theirs, T, B) in at]
 
 

@@ -23,7 +23,7 @@ It lists every module with the first sentences of its docstring.
 
 
 def modules() -> dict[str, dict[str, str]]:
-    """Return {folder: {file's name: what it is}}, folders and files by name."""
+    """Return {folder: {file name: its summary}}, folders and files sorted by name."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         folder = path.parent.relative_to(ROOT).as_posix()

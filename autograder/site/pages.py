@@ -44,12 +44,12 @@ class Site:
 
     @property
     def as_is(self) -> Path:
-        """Return the folder of files that go into the site beside Sphinx's pages, at the same path: pictures in HTML."""
+        """Return the folder of files that Sphinx copies unchanged into the site, at the same path: pictures in HTML."""
         return self.source.with_name("as_is")
 
     @property
     def pages(self) -> dict[Path, str]:
-        """Return {file of the repository: the page that is made from it}."""
+        """Return {file of the repository: the page made from it}."""
         found = {ROOT / "course" / f"{START}.md": f"{START}.ipynb", ROOT / "course" / f"{START}.ipynb": f"{START}.ipynb"}
         found |= {path: path.name for path in sorted((ROOT / "docs").glob("*.md"))}
         found |= {path: f"results/{path.name}" for path in sorted((ROOT / "benchmarks" / "results").glob("*.md"))}
@@ -91,7 +91,10 @@ nosearch: true
 
 
 def _text(site: Site, path: Path) -> str:
-    """Return the text of a handwritten page. The page of mutants shows lines of the solutions, so it is regenerated without answers."""
+    """Return the text of a handwritten page.
+
+    On a site without answers the page of mutants is regenerated without the solutions' lines.
+    """
     if path == certification.MUTANTS_PAGE and not site.answers:
         return mutants.page(mutants.read_runs(certification.RESULTS.parent), syllabus(), answers=False)
     text = path.read_text(encoding="utf-8")
@@ -116,7 +119,7 @@ def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
     made = ran.metadata["site"]
     without = "" if paths.SMOLLM2.is_file() else " It was run without SmolLM2; cells that need the real model say so."
     threads = "one thread" if made["threads"] == 1 else f"{made['threads']} threads"
-    zipped = f'; <a href="{packed.slug}.zip" download>this day as a zip</a>, if you have nothing of the course yet' if packed else ""
+    zipped = f'; <a href="{packed.slug}.zip" download>this day as a zip</a>, if you do not have the course yet' if packed else ""
     return (
         f"*This is the day's notebook, solved and with its outputs (run on {made['machine']}, {made['date']}, with {threads}; "
         f"other work on the machine may have slowed it).{without} "
@@ -125,7 +128,7 @@ def _note(ran: NotebookNode, page: str, packed: Day | None) -> str:
 
 
 def _write_start(site: Site) -> None:
-    """Write the course's first notebook without running it: its cells print facts about the reader's machine."""
+    """Write the course's first notebook without running it, because its cells print facts about the reader's machine."""
     from nbformat import v4
 
     path = ROOT / "course" / f"{START}.md"
@@ -194,7 +197,7 @@ def ways(site: Site) -> str:
 
 
 def contents(site: Site) -> str:
-    """Return the site's table of contents, in parts. A page of docs/ that is in no part is listed with those for teachers."""
+    """Return the site's table of contents, in parts. Pages of docs/ that no part names are listed in "To teach"."""
     here = {path.stem for path in site.pages if path.parent == ROOT / "docs"}
     others = sorted(here - {*FIRST, *TO_LOOK_UP, *TO_TEACH, *TO_TRUST, *TO_CHANGE})
     lessons = [f"Day {day.number} · {day.title} <{lesson_page(day).removesuffix('.ipynb')}>" for day in site.days]
@@ -214,7 +217,7 @@ ANSWERS_NOT_HERE = "This copy of the site holds no answers to the exercises."
 
 
 def _moved(site: Site, path: Path, text: str, page: str) -> str:
-    """Return a file's text for its page: links from its new place, pictures copied, answers only if wanted."""
+    """Return a file's text for its page: with links from its new place, copied pictures, and answers only if requested."""
 
     def keep(picture: Path, place: Path = site.source) -> str:
         if not picture.is_file():

@@ -79,7 +79,7 @@ coursePlayground.start(root, {json.dumps(data, ensure_ascii=False, separators=("
 
 
 def shown(data: dict[str, Any], settings: dict[str, float]) -> dict[str, str]:
-    """Return the parts that the script draws: `rows` of the table as HTML, `words`, `rest`."""
+    """Return the three texts that the script draws: `rows` of the table as HTML, `words`, `rest`."""
     return dict(json.loads(ask(f"coursePlayground.shown({json.dumps(data)}, {json.dumps(settings)})")))
 
 
@@ -112,7 +112,11 @@ def logits_after(prompt: str) -> tuple[list[float], Any]:
 
 
 def counted(logits: list[float], names: list[str]) -> dict[str, Any]:
-    """Return `leading`: (name, logit) of the NUM_LEADING highest; `tail`: how many others have the logit (first - i) * step."""
+    """Return the number of logits and a short form of them.
+
+    leading: (name, logit) of the NUM_LEADING highest. tail: entry i of `counts` is the number of other tokens whose logit rounds to (first
+    - i) * step.
+    """
     order = sorted(range(len(logits)), key=lambda token: -logits[token])
     leading = [(names[token], round(logits[token], 4)) for token in order[:NUM_LEADING]]
     count = Counter(round(logits[token] / TAIL_STEP) for token in order[NUM_LEADING:])

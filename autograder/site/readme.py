@@ -37,7 +37,10 @@ BATCHES = (1, 16)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A file of results. {(contender, batch): tokens a second}: decode after a prompt of PROMPT tokens, prefill of that prompt."""
+    """A file of results.
+
+    decode, prefill: {(contender, batch): tokens a second}, for decoding after a prompt of PROMPT tokens and for the prefill of that prompt.
+    """
 
     page: str
     machine: str
@@ -46,7 +49,7 @@ class Run:
 
 
 def runs(results: Path) -> list[Run]:
-    """Return the runs with speeds of the engines, the best to quote first, without missing files."""
+    """Return the existing runs with speeds of the engines, the preferred source first."""
     found = []
     for name in ("ladder", "engine", "quantized"):
         try:
@@ -69,7 +72,10 @@ def speeds(row: dict[str, Any], what: str) -> dict[tuple[str, int], float]:
 
 
 def figures(results: Path) -> str:
-    """Return the table of tokens a second. Compared rows are from one run, the first with the most of them; missing values are marked."""
+    """Return the table of tokens a second.
+
+    Rows to be compared come from one run: the first run that has the most of their values. Missing values are marked.
+    """
     lines = ["| tokens a second (total) | prompt, one text | decode, one text | decode, sixteen |", "|---|---:|---:|---:|"]
     found, sources = runs(results), []
     for rows in (OURS, IN_4_BITS):
@@ -98,7 +104,7 @@ def speed(tokens_a_second: float | None) -> str:
 
 
 def grading(results: Path) -> str:
-    """Return a row for each class that was graded, and each that stock nbgrader graded, for a page in docs/."""
+    """Return a row for each graded class, with those graded by stock nbgrader, for a page in docs/."""
     told = json.loads((results / "grading.json").read_text(encoding="utf-8"))
     lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
     for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
@@ -119,7 +125,7 @@ def certified(docs: Path) -> str:
 
 
 def lesson_link(day: Day) -> str | None:
-    """Return the notebook's path: forges render notebooks."""
+    """Return the path of the day's notebook, which forges render."""
     return f"course/{day.slug}/{day.slug}.ipynb" if day.ready else None
 
 

@@ -51,7 +51,7 @@ def mathml(tex: str, node: nodes.Node, *, display: bool) -> str:
 
 
 def spaced(made: str) -> str:
-    """Insert the thin spaces around ln, sin and the like that TeX sets and the converter leaves out."""
+    """Insert the thin spaces around ln, sin and the like, which TeX sets but the converter omits."""
     made = re.sub(rf"(</(?:mi|mn|msub|msup|msubsup)>)(<mi>{FUNCTION}</mi>)", rf"\1{THIN}\2", made)
     return re.sub(rf'(<mi>{FUNCTION}</mi>)(?!<mo stretchy="false">&#x00028;)', rf"\1{THIN}", made)
 
@@ -67,7 +67,7 @@ def block(translator: Any, node: nodes.math_block) -> None:
 
 
 def one_alt_each(app: Any, doctree: nodes.document) -> None:
-    """Give each picture of a cell its own description; myst-nb gives all of them the same."""
+    """Give each picture of a cell its own description; myst-nb gives all of them the same one."""
     for outputs in doctree.findall(nodes.container):
         if "cell_output" in outputs["classes"]:
             pictures = list(outputs.findall(nodes.image))
@@ -76,14 +76,14 @@ def one_alt_each(app: Any, doctree: nodes.document) -> None:
 
 
 def heading_levels(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add a level to the captions of tables of contents, which Sphinx marks as headings without one."""
+    """Add a heading level to the captions of tables of contents; Sphinx gives them none."""
     for part in ("furo_navigation_tree", "body"):
         if part in context:
             context[part] = context[part].replace('class="caption" role="heading">', 'class="caption" role="heading" aria-level="2">')
 
 
 def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add to each picture its size, so that nothing moves when it loads, and load all but a page's first one lazily."""
+    """Add each picture's size, so nothing moves when it loads, and load all pictures of a page but the first lazily."""
     if "body" not in context:
         return
     files = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
@@ -107,13 +107,13 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
 
 
 def long_lines(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Mark long lines of code, with their indentation, so that the styles can wrap them; a cell's output keeps its columns."""
+    """Mark long lines of code and their indentation, so the styles can wrap them. A cell's output is not wrapped."""
     if "body" in context:
         context["body"] = CODE.sub(lambda block: block[1] + broken(block[2]), context["body"])
 
 
 def broken(code: str) -> str:
-    """Return HTML of lines of code, each line's tags closed in it."""
+    """Split the HTML of code into lines, each with all its tags closed."""
     lines = code.split("\n")
     for number, line in enumerate(lines[:-1]):
         text = html.unescape(TAG.sub("", line))
@@ -126,7 +126,7 @@ def broken(code: str) -> str:
 
 
 def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add the metadata that search engines and link previews show."""
+    """Add metadata for search engines and link previews."""
     if doctree is None:
         return
     title = html.unescape(TAG.sub("", context.get("title", "")))
@@ -143,7 +143,7 @@ def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str
 
 
 def summary(doctree: nodes.document) -> str:
-    """Return the summary of a page: a lesson's first question, or any other page's first paragraph; at most some 200 characters."""
+    """Return a page's summary of at most some 200 characters: a lesson's first question, or another page's first paragraph."""
     paragraphs = [" ".join(node.astext().split()) for node in doctree.findall(nodes.paragraph)]
     why = next((text.removeprefix(WHY) for text in paragraphs if text.startswith(WHY)), None)
     text = why or next(iter(paragraphs), "")
@@ -151,7 +151,7 @@ def summary(doctree: nodes.document) -> str:
 
 
 def not_found(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add a base address to the page for missing ones, which is shown at their address: its links begin at the site's first page."""
+    """Add a base address to the "not found" page. Browsers show it at any missing address, so its links must start at the site's root."""
     if pagename == "404" and (base := app.config.html_baseurl):
         context["metatags"] = f'<base href="{html.escape(urlsplit(base).path)}">' + context.get("metatags", "")
 

@@ -39,7 +39,9 @@ def capital(text: str) -> str:
 
 @functools.cache
 def chosen(day: Day) -> dict[str, Any]:
-    """Return the incorrect version with the shortest table whose mistake the checker names, preferably one that passes some of its checks.
+    """Return the named incorrect version with the shortest table, preferably one that passes some of its checks.
+
+    Named means that the checker recognises its mistake.
 
     Raises CourseError if none of the first MOST_TRIED is suitable.
     """
@@ -62,7 +64,7 @@ def chosen(day: Day) -> dict[str, Any]:
 
 
 def judged(day: Day, specimen: Specimen) -> list[Verdict]:
-    """Return the verdicts of the visible checks of its exercise, except those of speed, as a student sees them."""
+    """Return the verdicts of the visible checks of the specimen's exercise except timing checks, as a student sees them."""
     cells = [Cell("setup", lesson(day).setup), Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
     far = RemoteStudent(day.topic, cells, earlier_sources(day.topic))
     try:

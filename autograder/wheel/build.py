@@ -1,8 +1,8 @@
-"""The wheel's content: a student's bundle of all days, made into one archive, and the package that lays it out.
+"""The wheel's content: a student's bundle of all days, made into one archive, and the package that unpacks it.
 
-Hidden checks, specimens and the tools for a class are not in it. The reference solutions are, because notebooks of later days call them
-for the functions that a learner has not written: in a zip of their own, so that nobody reads one by accident. The engine is in that zip,
-too, for the demonstrations of Days 16 and 18, `autograder serve` and `autograder chat`.
+The wheel has no hidden checks, specimens or tools for a class. It has the reference solutions, because notebooks of later days call them
+for functions that a learner has not written. The solutions are in a zip of their own, so that nobody reads one by accident. The engine is
+in the same zip, for the demonstrations of Days 16 and 18, `autograder serve` and `autograder chat`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def stage(place: Path, root: Path = ROOT) -> None:
 
 
 def metadata(course: dict[str, Any], address: str) -> str:
-    """Return the wheel's pyproject.toml: requirements and extras are the course's own. address: of the repository, or empty."""
+    """Return the wheel's pyproject.toml, with the course's requirements and extras. address: the repository's address, or empty."""
     project = course["project"]
     command = f"{PACKAGE}.start:main"
     tables: dict[str, dict[str, Any]] = {
@@ -143,7 +143,7 @@ def archive_bytes(root: Path = ROOT) -> bytes:
 
 
 def command_files(root: Path) -> set[Path]:
-    """Return the modules of the commands that work without hidden checks, solutions to judge on, and a class."""
+    """Return the files of the commands that need no hidden checks, no correct and incorrect solutions, and no class."""
     return imported_files(root, [f"autograder.{name}" for name in COMMANDS], lambda name: name.startswith(STAFF))
 
 

@@ -32,7 +32,7 @@ def unpacked(archive: Path) -> Path:
 
 
 def places() -> Iterator[Path]:
-    """Yield the user's cache, and a temporary folder for machines on which that cannot be written to."""
+    """Yield the user's cache, and a temporary folder for machines without a writable cache."""
     with contextlib.suppress(RuntimeError):  # a user without a home
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / CACHE
     yield Path(tempfile.mkdtemp(prefix=f"{CACHE}-"))

@@ -2,8 +2,8 @@
 
 
 class ModelError(ValueError):
-    """A model or tokenizer that cannot be used: wrong path, damaged file, architecture that the kit does not run."""
+    """An error of a model or tokenizer: a wrong path, a damaged file, an architecture that the kit does not support."""
 
 
 class ModelUnavailable(ModelError):
-    """A model that the course knows by name but that is not on this machine yet."""
+    """An error for a model of the course that is not on this machine yet."""

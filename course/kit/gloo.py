@@ -44,7 +44,11 @@ GRACE_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class GlooRun:
-    """The result of `run_gloo`. results: of each rank. seconds: of each rank's call. total_seconds: of everything, starts included."""
+    """The result of `run_gloo`.
+
+    results: each rank's result. seconds: the time of each rank's call. total_seconds: the time of the whole run, with the start of the
+    processes.
+    """
 
     results: list[Any]
     seconds: list[float]
@@ -59,19 +63,19 @@ def run_gloo(
     *,
     deadline_seconds: float = 120.0,
 ) -> GlooRun:
-    """Call `name(*args_of_rank[rank], comm)` on every rank, each of which is a process of its own that can only send and receive.
+    """Call `name(*args_of_rank[rank], comm)` on every rank. Each rank is a process of its own; ranks can only send and receive.
 
-    sources: Python text, or functions whose text is looked up; every process runs them in order, and then knows `name`. Arguments and
-    results may be anything that pickle takes; of a tensor that is a view only its own entries are handed over.
+    sources: Python text, or functions whose source text is used. Every process runs all sources in order, and one of them must define
+    `name`. Arguments and results may be anything that pickle supports; of a view, only the view's own entries are sent.
 
-    Raises Deadlock if ranks wait for each other at the deadline, RankError if a rank has ended without an answer, has raised an
-    exception, or has been sent a message that it never received. No process is left running.
+    Raises Deadlock if ranks wait for each other at the deadline. Raises RankError if a rank ends without an answer, raises an exception, or
+    does not receive a message sent to it. No process is left running.
     """
     if type(world) is not int or world < 1:
-        raise ValueError(f"world is a whole number from 1, got {world!r}")
+        raise ValueError(f"world must be a whole number of 1 or more, got {world!r}")
     args_of_rank = [()] * world if args_of_rank is None else args_of_rank
     if len(args_of_rank) != world:
-        raise ValueError(f"arguments for {len(args_of_rank)} ranks, and there are {world}")
+        raise ValueError(f"arguments for {len(args_of_rank)} ranks, but world is {world}")
     if not (dist.is_available() and dist.is_gloo_available()):
         raise RankError("this torch was built without gloo: `run_ranks` runs the same functions in one process")
     began = time.monotonic()
@@ -98,11 +102,11 @@ def _text(source: str | Callable[..., Any]) -> str:
     try:
         return textwrap.dedent(inspect.getsource(source))
     except (OSError, TypeError):
-        raise ValueError(f"the text of {getattr(source, '__name__', source)!r} is not known: give it as a string") from None
+        raise ValueError(f"the source of {getattr(source, '__name__', source)!r} cannot be read: give the source as a string") from None
 
 
 def _own(value: Any, seen: dict[int, Tensor] | None = None) -> Any:
-    """Return the same value with tensors that hold only their own entries: of a view, `torch.save` would write the whole storage."""
+    """Return the same value with each view replaced by a copy of its own entries: `torch.save` would write the view's whole storage."""
     seen = {} if seen is None else seen
     if isinstance(value, Tensor):
         if id(value) not in seen:
@@ -133,10 +137,10 @@ def _start(place: Path, rank: int, world: int, name: str, seconds: float) -> sub
 
 
 def _wait(processes: list[subprocess.Popen[bytes]], place: Path, until: float) -> None:
-    """Wait until all have answered. Raises the error at the deadline or as soon as a rank has ended without an answer."""
+    """Wait until all ranks have answered. Raises at the deadline, or as soon as a rank has ended without an answer."""
     while any(process.poll() is None for process in processes) and not any(process.poll() for process in processes):
         if time.monotonic() > until:
-            raise Deadlock(f"not at an end in time: {_who_waits(place, processes) or 'no rank waits for another; does each end'}")
+            raise Deadlock(f"the ranks did not end in time: {_who_waits(place, processes) or 'no rank waits; is a loop endless'}")
         time.sleep(POLL_SECONDS)
     if not any(process.poll() for process in processes):
         return
@@ -171,11 +175,14 @@ def _who_waits(place: Path, processes: list[subprocess.Popen[bytes]]) -> str:
 
 
 class Lost(RankError):
-    """A missing rank: the one that this rank waited for, or sent to, has ended."""
+    """An error for a rank that has ended although this rank waits for it or sends to it."""
 
 
 class Wire:
-    """A rank's end of the wire. A message travels as two: its head, and its bytes. Each pair of ranks numbers them, so none overtakes."""
+    """A rank's connection to the others.
+
+    Each message is sent in two parts, a head and the bytes. Each pair of ranks numbers its messages, so none overtakes another.
+    """
 
     def __init__(self, rank: int, world: int, waits: mmap.mmap, store: dist.Store) -> None:
         self.rank, self.world, self.waits, self.store = rank, world, waits, store
@@ -186,9 +193,9 @@ class Wire:
     def send(self, dst: int, tensor: Tensor) -> None:
         self._known(dst)
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"a tensor is sent, not a {type(tensor).__name__}")
+            raise TypeError(f"send needs a tensor, got a {type(tensor).__name__}")
         if tensor.dtype not in DTYPES or tensor.dim() > MAX_DIMS:
-            raise TypeError(f"not sent over gloo: {tensor.dtype} of {tensor.dim()} dimensions")
+            raise TypeError(f"gloo cannot send {tensor.dtype} of {tensor.dim()} dimensions")
         head = torch.tensor([DTYPES.index(tensor.dtype), tensor.dim(), *tensor.shape, *[0] * (MAX_DIMS - tensor.dim())])
         body = tensor.detach().cpu().clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8)
         self.pending = [(work, kept) for work, kept in self.pending if not work.is_completed()]
@@ -241,7 +248,7 @@ class Wire:
 
 
 def _rank(place: Path, rank: int, world: int, name: str, seconds: float) -> None:
-    """Run one rank in its process. Its answer, or its exception, is left in a file."""
+    """Run one rank in its process, and write its answer or its exception to a file."""
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // world))
     store = dist.FileStore(str(place / "store"), world)
     store.set_timeout(timedelta(seconds=seconds))

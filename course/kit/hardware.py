@@ -1,7 +1,7 @@
 """The peaks of machines that people have, from their makers' datasheets.
 
-Peak is for dense matrices of 16-bit numbers (fp16 or bf16; makers often print twice that, for sparse ones); if a maker gives none, the
-source says which number is used instead. Memory is decimal GB.
+A peak is the rate for dense matrices of 16-bit numbers (fp16 or bf16); makers often print twice that number, for sparse matrices. If a
+maker gives no such number, the source says which one is used instead. Memory is in decimal GB.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from .machine import Machine
 
 @dataclass(frozen=True)
 class Hardware:
-    """A machine with the memory that its weights and caches must fit into, and the source of the three numbers."""
+    """A machine, its memory for weights and caches, and the source of the three numbers."""
 
     machine: Machine
     memory_bytes: float

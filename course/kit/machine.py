@@ -13,5 +13,5 @@ class Machine:
 
     @property
     def balance(self) -> float:
-        """Return the FLOPs that the machine can do in the time it takes to move one byte: below this intensity, memory decides."""
+        """Return the FLOPs that the machine can do in the time that it takes to move one byte. Below this intensity memory is the limit."""
         return self.peak_flops / self.bandwidth

@@ -53,7 +53,7 @@ STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw figures of your own, within this block, in the same style as the ones drawn here."""
+    """Draw your own figures inside this block in the style of the kit's plots."""
     import matplotlib as mpl
 
     # Not rc_context: it would also take back what the notebook's backend sets when the first figure loads it
@@ -67,7 +67,7 @@ def style() -> Iterator[None]:
 
 
 def _styled(draw: Callable[..., None]) -> Callable[..., None]:
-    """Draw in the style: legends, titles and labels take their look when they are made, not when the figure is."""
+    """Run a drawing function in the style, since legends, titles and labels get their look when they are made."""
 
     @wraps(draw)
     def styled(*args: Any, **options: Any) -> None:
@@ -80,7 +80,7 @@ def _styled(draw: Callable[..., None]) -> Callable[..., None]:
 def figure(
     rows: int = 1, columns: int = 1, *, width: float = 7.0, height: float = 3.2, **options: Any
 ) -> tuple[Figure, Any]:
-    """Return a new figure with its axes, in the style. width and height in inches; options go to `plt.subplots`."""
+    """Return a new figure and its axes in the kit's style. width, height: inches. options: passed to `plt.subplots`."""
     import matplotlib.pyplot as plt
 
     with style():
@@ -88,7 +88,7 @@ def figure(
 
 
 def save(fig: Figure, path: Any) -> None:
-    """Write the figure as an SVG that is the same, byte for byte, each time it is drawn."""
+    """Write the figure as an SVG with the same bytes each time."""
     import matplotlib.pyplot as plt
 
     with style():
@@ -105,9 +105,9 @@ def logits_and_probs(
     title: str | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> None:
-    """Draw two panels side by side, bars over the same tokens: the logits, and the probabilities computed from them.
+    """Draw two bar charts side by side over the same tokens: the logits, and the probabilities computed from them.
 
-    logits, probs: (V,) or (1, V). labels: one for each token; their indices if left out.
+    logits, probs: (V,) or (1, V). labels: one for each token; by default the tokens' indices.
     """
     logit_values, prob_values = _row(logits), _row(probs)
     names = _names(labels, len(logit_values))
@@ -179,7 +179,7 @@ def lines(
     markers: bool = True,
     ax: Axes | None = None,
 ) -> None:
-    """Draw a line for each entry of `series` (its name -> its values, one for each x); a legend if there are several."""
+    """Draw a line for each entry of `series`, {name: values, one for each x}. Several lines get a legend."""
     if ax is None:
         _, ax = figure()
     xs = _row(x)
@@ -210,12 +210,12 @@ def readable(text: str) -> str:
 
 
 def show_token(text: str) -> str:
-    """Return a token as it can be written on an axis: `readable`, and only with signs that the plots' font has."""
+    """Return a token's text for an axis: `readable`, and only with characters that the plots' font has."""
     return "".join(_drawable(c) for c in readable(text))
 
 
 def namer(labels: Any) -> Callable[[int], str]:
-    """Return a function from token id to a readable name, from a tokenizer, a sequence of names, a function, or nothing."""
+    """Return a function from token id to a readable name. labels: a tokenizer, a sequence of names, a function, or None."""
     if labels is None:
         return str
     if hasattr(labels, "decode"):
@@ -226,7 +226,7 @@ def namer(labels: Any) -> Callable[[int], str]:
 
 
 def _drawable(character: str) -> str:
-    """Return the character, or its code point if the plots' font has no glyph for it or it has none of its own (control, unassigned)."""
+    """Return the character, or its code point if the plots' font has no glyph or the character is a control or unassigned."""
     category = unicodedata.category(character)
     if character == "\ufffd":
         return "�"
@@ -248,7 +248,7 @@ def _percent(value: float) -> str:
 
 
 def _row(values: Any) -> list[float]:
-    """Return a list of floats from a tensor, an array or a sequence; of a (1, V) tensor its only row."""
+    """Return a list of floats from a tensor, an array or a sequence. From a (1, V) tensor the list is its only row."""
     if hasattr(values, "tolist"):
         values = values.tolist()
     result = list(values)

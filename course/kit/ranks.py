@@ -1,4 +1,4 @@
-"""The communication of ranks: a rank can send to another and wait for another, and nothing else. An all-reduce is made of that.
+"""The communication of ranks: a rank can send to another and wait for another, and nothing else. An all-reduce is made of these.
 
 `run_ranks` runs a function on several ranks in one process, one rank at a time, so that a run is the same every time, and a deadlock
 is detected at once. Every message passes the `Switch`, which counts it.
@@ -24,18 +24,19 @@ MAX_WAITING = 10_000
 
 
 class RankError(RuntimeError):
-    """A run of several ranks that cannot come to its end."""
+    """An error of several ranks that cannot finish their run."""
 
 
 class Deadlock(RankError):
-    """A state in which every rank waits for another, or for one that has ended. The message lists which rank waits for which."""
+    """The error of ranks that all wait for another rank or for an ended rank. The message lists which rank waits for which."""
 
 
 @dataclass
 class Communicator:
     """One rank's connection to the others.
 
-    rank: of this process, 0 to world - 1. send(dst, tensor) copies and never waits. recv(src) waits for the next tensor from there.
+    rank: this process's rank, 0 to world - 1. send(dst, tensor) copies the tensor and never waits. recv(src) waits for the next tensor from
+    rank src.
     """
 
     rank: int
@@ -65,8 +66,9 @@ class Traffic:
 class Switch:
     """The switch between ranks, for one run.
 
-    deadlock: the sentence about the ranks that wait for each other, once none can continue; ended: the ranks that had ended by then.
-    overfull: the sentence about the rank that has sent more than may wait. stopped: no rank may continue.
+    deadlock: once no rank can continue, the sentence about the ranks that wait for each other. ended: the ranks that had ended at that
+    moment. overfull: the sentence about a rank that sends more than the limit of waiting messages. stopped: whether ranks must not
+    continue.
     """
 
     def __init__(self, world: int) -> None:
@@ -96,7 +98,7 @@ class Switch:
     def send(self, rank: int, dst: int, tensor: Tensor) -> None:
         self._known(rank, dst)
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"a tensor is sent, not a {type(tensor).__name__}")
+            raise TypeError(f"send needs a tensor, got a {type(tensor).__name__}")
         if self._waiting >= MAX_WAITING or self._waiting_bytes + tensor.nbytes > MAX_WAITING_BYTES:
             self.overfull = f"rank {rank} sends without end: {self._waiting:,} messages wait to be received"
             raise RankError(self.overfull)
@@ -124,9 +126,9 @@ class Switch:
         return [f"{len(box)} from rank {src} to rank {dst}" for (src, dst), box in sorted(self._boxes.items()) if box]
 
     def raise_what_went_wrong(self, errors: dict[int, BaseException], kind: Callable[[str], Exception] | None = None) -> None:
-        """Raise a rank's own error, or the reason why the ranks could not finish, after all have ended.
+        """Raise a rank's own error or the reason why the ranks could not finish. Call this after all ranks have ended.
 
-        errors: each rank's exception. kind: makes the exception from a sentence; without it a RankError, or a Deadlock.
+        errors: each rank's exception. kind: makes the exception from a sentence; by default it is a RankError or a Deadlock.
         """
         by_itself = [errors[rank] for rank in sorted(errors) if not self.deadlock or rank in self.ended]
         if self.overfull:
@@ -140,18 +142,18 @@ class Switch:
 
     def _known(self, rank: int, other: int) -> None:
         if self.stopped or rank in self._left:  # a communicator of an earlier run: it would wait for a turn that never comes
-            raise RankError("the call that this communicator was given to has ended")
+            raise RankError("the run_ranks call of this communicator has ended")
         if type(other) is not int or not 0 <= other < self._world or other == rank:
             raise ValueError(f"rank {rank} of {self._world} has no neighbour {other!r}")
 
     def _hand_on(self, rank: int) -> None:
-        """Give the next rank that can continue its turn; if there is none, the next that waits, which then raises Deadlock."""
+        """Give the turn to the next rank that can continue. If no rank can, give it to the next waiting rank, which raises Deadlock."""
         others = [other for step in range(1, self._world + 1) if (other := (rank + step) % self._world) not in self._left]
         ready = [other for other in others if other not in self._waits or self._boxes[self._waits[other], other]]
         if others and not ready and not self.deadlock:
             self.ended = frozenset(self._left)
             who = [f"rank {r} waits for rank {s}{', which has ended' if s in self._left else ''}" for r, s in sorted(self._waits.items())]
-            self.deadlock = f"nobody can go on: {'; '.join(who)}"
+            self.deadlock = f"no rank can continue: {'; '.join(who)}"
         if others:
             self._turn = (ready or others)[0]
         self._changed.notify_all()
@@ -160,12 +162,11 @@ class Switch:
 def run_ranks(world: int, fn: Callable[[Communicator], Result]) -> tuple[list[Result], Traffic]:
     """Call fn(comm) on every rank, 0 to world - 1, in this process. Return their results, in rank order, and the traffic.
 
-    One rank runs at a time: it has its turn until it waits for a message that is not there, or has ended. Ranks do not share memory
-    through messages, because each is a copy. Raises Deadlock if no rank can continue, RankError if a message is never received, and
-    a rank's own exception.
+    One rank runs at a time, until it ends or waits for a message that has not been sent yet. Each message is a copy, so ranks share no
+    memory through messages. Raises Deadlock if no rank can continue, RankError if a message is never received, and a rank's own exception.
     """
     if type(world) is not int or world < 1:
-        raise ValueError(f"world is a whole number from 1, got {world!r}")
+        raise ValueError(f"world must be a whole number of 1 or more, got {world!r}")
     switch = Switch(world)
     results: dict[int, Result] = {}
     errors: dict[int, BaseException] = {}
@@ -193,7 +194,7 @@ def run_ranks(world: int, fn: Callable[[Communicator], Result]) -> tuple[list[Re
 def in_threads(
     work: Sequence[Callable[[], None]], look: Callable[[int, threading.Thread], None] | None = None, poll_seconds: float = 0.1
 ) -> None:
-    """Run each in a thread of its own, and wait for all. look(index, thread) is called again and again meanwhile."""
+    """Run each function in a thread of its own and wait for all. look(index, thread) is called every poll_seconds meanwhile."""
     threads = [threading.Thread(target=each, daemon=True) for each in work]
     for thread in threads:
         thread.start()

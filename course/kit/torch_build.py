@@ -2,10 +2,10 @@
 
     python course/kit/torch_build.py 2.13.0
 
-installs it into the environment of that Python, and needs nothing but Python and pip. torch's package on PyPI for Linux brings CUDA:
-2.7 GB to download for torch 2.13, where the build for processors has 0.2. So without an NVIDIA GPU, or with TORCH=cpu, torch comes from
-PyTorch's own index of builds for processors (TORCH_CPU_INDEX names a mirror). With a GPU, or with TORCH=cuda, and if that index cannot be
-reached, it comes from pip's usual index.
+installs torch 2.13.0 into the environment of that Python, and needs only Python and pip. torch's package for Linux on PyPI includes CUDA: a
+download of 2.7 GB for torch 2.13, compared with 0.2 GB for the build for processors. So without an NVIDIA GPU, or with TORCH=cpu, torch
+comes from PyTorch's own index of builds for processors (TORCH_CPU_INDEX names a mirror). With a GPU, or with TORCH=cuda, and if that index
+cannot be reached, it comes from pip's usual index.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An event loop for asyncio that opens no socket and never waits: its clock jumps to the next timer.
 
-A server of `asyncio.sleep` and queues runs in it as in any loop, with the same order of events every time, in no time. Ten seconds of
-sleep are ten seconds of `loop.time()`. If every task waits and no timer is set, the program would hang: that is an error here.
+A server made of `asyncio.sleep` and queues runs in it as in any loop, but without waiting and with the same order of events every time. Ten
+seconds of sleep advance `loop.time()` by ten seconds. If every task waits and no timer is set, another loop would hang; this one raises.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ Result = TypeVar("Result")
 
 
 class NobodyGoesOn(RuntimeError):
-    """A deadlock: every task waits for another, and no timer is set."""
+    """The error of a deadlock: every task waits for another, and no timer is set."""
 
 
 class _NoSockets:
-    """A selector without sockets: none is ever ready."""
+    """A selector that has no sockets and never reports one as ready."""
 
     def select(self, timeout: float | None) -> list[Any]:
         return []
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An event loop whose `time()` begins at 0 and moves by timers alone. Two timers of one instant ring in no promised order.
+    """An event loop whose `time()` begins at 0 and advances only with timers. Timers of the same instant run in no particular order.
 
-    Work for another thread (`asyncio.to_thread`, `run_in_executor`) is done at once, in this one: no thread could wake this loop.
+    Work for another thread (`asyncio.to_thread`, `run_in_executor`) runs at once in this thread, because no other thread could wake this
+    loop.
     """
 
     # Attributes of asyncio's own loop: callbacks that are due, a heap of timers, and whether it must stop.
@@ -57,7 +58,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Do nothing: there are no sockets."""
 
     def _write_to_self(self) -> None:
-        """Do nothing: other threads would wake a loop by this."""
+        """Do nothing: only other threads need this method, to wake a loop."""
 
     def _run_once(self) -> None:
         if not self._ready and not self._stopping:
@@ -65,7 +66,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             while timers and timers[0].cancelled():
                 heapq.heappop(timers)._scheduled = False
             if not timers:
-                raise NobodyGoesOn("every task waits and no timer is set: nobody will ever go on")
+                raise NobodyGoesOn("every task waits and no timer is set, so no task can ever continue")
             self._now = max(self._now, timers[0].when())
         super()._run_once()  # type: ignore[misc]
 
@@ -77,7 +78,7 @@ class _Policy(asyncio.DefaultEventLoopPolicy):
 
 @contextmanager
 def virtual_asyncio() -> Iterator[None]:
-    """Make `asyncio.run` and its like create virtual loops inside; a loop that runs outside (a notebook's) is hidden."""
+    """Make `asyncio.run` and similar functions create virtual loops in this block. A loop that already runs (a notebook's) is hidden."""
     running, policy = asyncio._get_running_loop(), asyncio.get_event_loop_policy()
     asyncio._set_running_loop(None)
     inside = isinstance(policy, _Policy)
@@ -92,7 +93,7 @@ def virtual_asyncio() -> Iterator[None]:
 
 
 def run_virtual(main: Coroutine[Any, Any, Result]) -> tuple[Result, float]:
-    """Return (a coroutine's result, the seconds that have passed on its loop's clock). Its remaining tasks are cancelled.
+    """Run a coroutine; return (its result, the seconds passed on its loop's clock). Tasks that remain are cancelled.
 
     Raises the coroutine's exception, and NobodyGoesOn.
     """
@@ -111,7 +112,7 @@ def run_virtual(main: Coroutine[Any, Any, Result]) -> tuple[Result, float]:
 
 
 def _end_tasks(loop: VirtualLoop) -> None:
-    """Cancel the remaining tasks, and let the loop clean up."""
+    """Cancel the remaining tasks and let the loop finish them."""
     left = asyncio.all_tasks(loop)
     for task in left:
         task.cancel()

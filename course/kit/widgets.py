@@ -30,9 +30,9 @@ def sampler_playground(
 ) -> Any:
     """Return a widget to be displayed: sliders for tau, k and p over one next-token distribution.
 
-    logits (1, V) or (V,). labels: a tokenizer, a sequence of V names, or a function from token id to name.
-    The three functions are those of the samplers day; a slider whose function is None is switched off.
-    The n most probable tokens are shown as bars, and beside them in words what is left of the distribution.
+    logits (1, V) or (V,). labels: a tokenizer, a sequence of V names, or a function from token id to name. The three functions are those of
+    the samplers day; a slider whose function is None is switched off. Bars show the n most probable tokens; the text beside them describes
+    the filtered distribution.
     """
     import ipywidgets
 
@@ -60,7 +60,7 @@ def sampler_playground(
 
 
 def _sampler_sliders() -> tuple[Any, Any, Any]:
-    """Return the sliders for temperature, top-k and top-p, all of them at values that change nothing."""
+    """Return the sliders for temperature, top-k and top-p, all at values that change nothing."""
     import ipywidgets
 
     look = {"style": {"description_width": "initial"}, "layout": ipywidgets.Layout(width="440px")}
@@ -83,7 +83,7 @@ def _reset_button(tau: Any, k: Any, p: Any) -> Any:
 
 
 def _switched_off(functions: dict[str, Distribution | None]) -> list[Any]:
-    """Return a note that names the missing functions, or nothing if all are there."""
+    """Return [a note that names the missing functions], or [] if no function is missing."""
     import ipywidgets
 
     missing = [name for name, function in functions.items() if function is None]
@@ -102,7 +102,7 @@ def _playground(parts: list[Any], said: Any) -> Any:
 
 
 def interact(*functions: Any, **controls: Any) -> Any:
-    """Return ipywidgets' interact, whose sliders have names for a screen reader too."""
+    """Return ipywidgets' interact, with names for a screen reader on its sliders."""
     import ipywidgets
 
     _help_screen_readers()
@@ -137,7 +137,7 @@ _NAME_SLIDERS = """<script>
 
 
 def _help_screen_readers() -> None:
-    """Name sliders for screen readers, and make changing texts be read aloud, in the page that shows this cell's output."""
+    """Add a script to this cell's output that names sliders for screen readers and has changing texts read aloud."""
     from IPython.core.getipython import get_ipython
     from IPython.display import HTML, display
 
@@ -146,7 +146,7 @@ def _help_screen_readers() -> None:
 
 
 def describe(before: Tensor, after: Tensor) -> str:
-    """Describe in words how many tokens survive, their mass before renormalising, and how undecided the result is.
+    """Describe in words how many tokens survive, their total probability before renormalising, and how undecided the result is.
 
     before, after: (V,), the distribution before the filters and after them.
     """
@@ -185,7 +185,7 @@ def _paragraph(text: str) -> str:
 
 
 def _bars_html(row: Tensor, before: Tensor, after: Tensor, name: Callable[[int], str], n: int) -> str:
-    """Return the n best tokens, always in the order of the logits, so that a token keeps its place while a slider moves."""
+    """Return bars of the n best tokens in the order of the logits, so a token keeps its place while a slider moves."""
     ids = row[0].topk(min(n, row.shape[1])).indices.tolist()
     widest = max(float(after.max()), 1e-12)
     lines = []

@@ -31,12 +31,12 @@ FinishReason = Literal["eos", "stop", "length"]
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingParams:
-    """The settings of an answer: how it is drawn, and where it ends.
+    """The settings of an answer: how tokens are drawn, and where the answer ends.
 
     temperature 0 is greedy: always the most probable token. top_k, top_p and min_p remove improbable tokens; None switches each off.
     Penalties make tokens that have already occurred less likely. repetition_penalty is a factor for tokens of prompt and answer; the other
     two apply to tokens of the answer only. seed: a number, or for a list of prompts also a list with a seed for each. With one number for a
-    list, equal prompts get equal answers; with None, each call draws another answer. stop: strings before which the text ends.
+    list, equal prompts get equal answers. With None, each call draws another answer. stop: strings before which the text ends.
     eos_token_id: the token that ends an answer; "model" means the model's own, None means none. Raises ValueError for an invalid value.
     """
 
@@ -65,7 +65,7 @@ class SamplingParams:
             if seed is not None and not (isinstance(seed, Integral) and 0 <= seed < 2**63):
                 raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, or a list of them, got {seed!r}")
         if not isinstance(self.stop, str | list | tuple) or not all(isinstance(stop, str) and stop for stop in self.stops):
-            raise ValueError(f"stop must be a string or several, none of them empty, got {self.stop!r}")
+            raise ValueError(f"stop must be a non-empty string or a list of them, got {self.stop!r}")
 
     @property
     def stops(self) -> list[str]:
@@ -81,7 +81,7 @@ class Answer:
     """A model's answer. `str(answer)` is its text.
 
     text: without the stop string and the EOS. ids: every token that was drawn, including the EOS and the tokens of the stop string.
-    finish_reason: "eos"; "stop", a stop string; "length", max_new_tokens, or no room left in the engine's max_len.
+    finish_reason: "eos" for the EOS, "stop" for a stop string, "length" for max_new_tokens or a text as long as the engine's max_len.
     """
 
     text: str
@@ -95,7 +95,7 @@ class Answer:
 class Writer:
     """A request whose tokens become text.
 
-    pieces: text that has not been taken yet; each is whole characters, and no part of a stop string.
+    pieces: the text that has not been taken yet, in whole characters and without any part of a stop string.
     """
 
     def __init__(self, request: Request, tokenizer: Tokenizer, stops: list[str]) -> None:
@@ -131,12 +131,12 @@ class Engine:
             print(piece, end="", flush=True)
 
     A prompt is text, a list of token ids, or a conversation: a list of messages, formatted with the model's chat template. `generate` takes
-    one prompt and returns one `Answer`, or takes a list and returns a list. Prompts can be of any length and any number: `rows` of them are
-    computed side by side, and when one has ended the next takes its place. The answer to a prompt does not depend on the prompts beside it
-    (except for rounding if the engine computes in floating point), and is the same again with the same seed.
+    one prompt and returns one `Answer`, or takes a list and returns a list. A list may have any number of prompts: the engine computes
+    `rows` of them side by side, and a waiting prompt takes the place of one that has ended. The answer to a prompt does not depend on the
+    prompts beside it, except for rounding if the engine computes in floating point. The same seed gives the same answer.
 
-    An engine must not be used by several threads at a time. An interrupt waits for the end of a step, and leaves an engine that can still
-    answer.
+    An engine must not be used by several threads at a time. An interrupt takes effect at the end of a step, and the engine can still answer
+    afterwards.
     """
 
     def __init__(
@@ -149,15 +149,15 @@ class Engine:
         threads: int | None = None,
         products: str | None = None,
     ) -> None:
-        """Load a model: "smollm2", "tiny", the path of a .gguf file or of a Hugging Face folder, or one that the kit has loaded.
+        """Load a model: "smollm2", "tiny", the path of a .gguf file or a Hugging Face folder, or a model that the kit has loaded.
 
         dtype: "auto" decodes straight from a .gguf file's blocks of 4 bits if file and processor allow it, and otherwise computes in
-        float32; a loaded model answers with its own weights in its own dtype. "quantized" insists on blocks; a torch.dtype computes in that
-        dtype. rows: prompts that are computed side by side. max_len: tokens of a text that are read; 2048 or the model's limit if None.
-        threads: as many as torch's if None. products: how numbers are multiplied, "linear" or another way of `matmul.py`; None for the
-        fastest, timed for a few seconds once in a process, and printed. "onnxruntime" multiplies with a .gguf file's blocks instead.
-        Another process may choose another way and round differently: name one to get the same rounding everywhere. `engine.products` has
-        the choice, by the matrix's shape; it is empty for a file's blocks, except with onnxruntime.
+        float32; a loaded model answers with its own weights in its own dtype. "quantized" requires blocks; a torch.dtype computes in that
+        dtype. rows: the number of prompts computed side by side. max_len: the limit of tokens in a text; None means 2048 or the model's
+        limit. threads: None means as many as torch's. products: the way to multiply, "linear" or another way of `matmul.py`. None chooses
+        the fastest way, which is timed for a few seconds once in a process and printed. "onnxruntime" multiplies with a .gguf file's blocks
+        instead. Another process may choose another way and round differently: name a way to get the same rounding everywhere.
+        `engine.products` has the choice for each matrix shape. For a file's blocks the choice is empty, except with onnxruntime.
 
         Raises ModelError, ValueError or RuntimeError, with one line that includes the remedy.
         """
@@ -179,7 +179,7 @@ class Engine:
     def generate(self, prompts: Prompt | Sequence[Prompt], params: SamplingParams = SamplingParams(), **changes: Any) -> Any:
         """Answer one prompt with an `Answer`, or a list of prompts with a list of answers in the same order.
 
-        params, or its fields by name, are the settings: max_new_tokens=256, temperature=0.0, top_k, top_p, min_p, repetition_penalty,
+        The settings are params, or its fields by name: max_new_tokens=256, temperature=0.0, top_k, top_p, min_p, repetition_penalty,
         presence_penalty, frequency_penalty, seed, stop, eos_token_id. An answer ends after max_new_tokens, at a stop string, at the EOS, or
         when max_len leaves no room. Raises ValueError for invalid settings, an empty list, an empty or too long prompt, and an invalid
         token, and TypeError for an object that is not a prompt. Nothing is computed in these cases.
@@ -198,15 +198,15 @@ class Engine:
         return answers[0] if alone else answers
 
     def stream(self, prompt: Prompt, params: SamplingParams = SamplingParams(), **changes: Any) -> Iterator[str]:
-        """Return the text that `generate` gives for one prompt, in pieces, each as soon as it is certain.
+        """Yield the text that `generate` returns for one prompt, each piece as soon as its text is certain.
 
-        Settings and errors are those of `generate`; a list of prompts is a ValueError. A piece has whole characters, and no part of a stop
-        string. The model computes only when a piece is asked for. Several streams may be open at a time, and share their steps; if such a
+        Settings and errors are those of `generate`; a list of prompts is a ValueError. A piece has whole characters and no part of a stop
+        string. The model computes only when a piece is requested. Several streams may be open at a time and share their steps. If a shared
         step fails, the other streams raise RuntimeError. A stream that is closed or dropped costs nothing from then on.
         """
         batch, alone = _separate(prompt)
         if not alone:
-            raise ValueError(f"stream takes one prompt, got a list of {len(batch)}: generate takes several")
+            raise ValueError(f"stream takes one prompt, got a list of {len(batch)}: use generate for several prompts")
         return self._pieces(*self._writers_for(batch, alone, replace(params, **changes)))
 
     def _pieces(self, writer: Writer) -> Iterator[str]:
@@ -218,7 +218,7 @@ class Engine:
                 elif writer.finish_reason:
                     return
                 elif writer.request not in self._writers:
-                    raise RuntimeError("this answer was given up: a step that it shared has failed")
+                    raise RuntimeError("this answer was cancelled: a step that it shared with other answers failed")
                 else:
                     self._step()
         finally:
@@ -235,7 +235,7 @@ class Engine:
                 self._serving.abort(writer.request)
 
     def _step(self) -> None:
-        """Run one step for all open requests, whichever of them needs it. If it fails, all of them are given up."""
+        """Run one step for all open requests. If the step fails, all these requests are given up."""
         with _uninterrupted(), _torch_threads(self.threads):
             try:
                 for new in self._serving.step():
@@ -272,7 +272,7 @@ class Engine:
         return writers
 
     def _ids(self, prompt: Any, name: str) -> list[int]:
-        """Return a prompt's token ids, all of which the model can read."""
+        """Return a prompt's token ids, checked against the model's vocabulary."""
         prompt = _listed(prompt, name)
         if not isinstance(prompt, str) and prompt and _is_message(prompt[0]):
             prompt = self._conversation(prompt, name)
@@ -280,7 +280,7 @@ class Engine:
             if isinstance(prompt, str):
                 prompt.encode()
         except UnicodeEncodeError:
-            raise ValueError(f"{name} has half of a surrogate pair, which is no character") from None
+            raise ValueError(f"{name} has half of a surrogate pair, which is not a valid character") from None
         ids = self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
         if not ids:
             raise ValueError(f"{name} is empty: the first token has to come from somewhere")
@@ -292,7 +292,7 @@ class Engine:
     def _conversation(self, messages: Sequence[Any], name: str) -> str:
         """Return the messages in the template that the model was trained with, up to the start of the assistant's turn."""
         if "<|im_start|>" not in self.tokenizer.special_tokens:
-            raise ValueError(f"{name} is a conversation, and {self.config.name} has no <|im_start|>: give it text in a template of its own")
+            raise ValueError(f"{name} is a conversation, but {self.config.name} has no <|im_start|>: give text in that model's template")
         dicts = [vars(message) if isinstance(message, ChatMessage) else message for message in messages]
         for message in dicts:
             if not isinstance(message, dict) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
@@ -303,14 +303,14 @@ class Engine:
         last = self.config.vocab_size - 1
         for token in ids:
             if not isinstance(token, Integral) or not 0 <= int(token) <= last:
-                raise ValueError(f"token {token!r} of {name} is none of this model's: they are 0 to {last}")
+                raise ValueError(f"token {token!r} of {name} is not one of this model's, 0 to {last}")
 
     def __repr__(self) -> str:
         return f"<{self.description}>"
 
 
 def _separate(prompts: Any) -> tuple[Sequence[Any], bool]:
-    """Return the prompts as a list, and True if there was just one: text, whole numbers or messages.
+    """Return (the prompts as a list, True if the argument was a single prompt). A prompt is text, whole numbers or messages.
 
     Raises ValueError for an empty list, and TypeError for an object that is not a prompt.
     """
@@ -350,7 +350,7 @@ def _torch_threads(threads: int) -> Iterator[None]:
 def _uninterrupted() -> Iterator[None]:
     """Delay an interrupt until the end of the block.
 
-    After half a step no text would match its cache, and a thread could wait for another for ever.
+    An interrupted step would leave texts that do not match their cache, and a thread that waits for another for ever.
     """
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield

@@ -41,9 +41,9 @@ class NoKernels(RuntimeError):
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine that serves requests, and the line that says which one it is and why.
+    """An engine that serves requests, and the line that says which engine was chosen and why.
 
-    products: how it multiplies, unless it has kernels of its own. close: ends its threads.
+    products: the engine's products; None for an engine with kernels of its own. close: ends the engine's threads.
     """
 
     line: str
@@ -60,7 +60,8 @@ class Choice:
 class Size:
     """The size of an engine.
 
-    rows: run at a time. max_len: tokens of a text, None for MAX_LEN or the model's limit. threads: of the processor.
+    rows: the number of texts computed side by side. max_len: the limit of tokens in a text; None means MAX_LEN or the model's limit.
+    threads: the number of threads.
     """
 
     rows: int
@@ -73,14 +74,14 @@ def choose(
 ) -> Choice:
     """Return the engine for a model by name or path, or for a loaded model.
 
-    A loaded model answers with its own weights, whatever file they are from. dtype: "quantized" for the file's own blocks, a dtype for
-    float weights, "auto" for blocks if they can be read, and otherwise for float weights: those of a loaded model in its dtype, float32 for
-    all others. way: as in `Products`, for float weights; "onnxruntime" multiplies with the blocks of a .gguf file by onnxruntime, whatever
-    the processor. So does "quantized" if the processor has no kernels.
+    A loaded model answers with its own weights, not with those of its file. dtype: "quantized" uses the file's own blocks, a dtype uses
+    float weights, and "auto" uses blocks if possible, otherwise float weights (in a loaded model's own dtype, else float32). way: as in
+    `Products`, for float weights. way="onnxruntime" multiplies with the blocks of a .gguf file by onnxruntime on any processor.
+    dtype="quantized" does the same on a processor without kernels.
 
     Raises ModelError for a model that cannot be loaded, and NoKernels or ModelError for "quantized" if the machine or the file does not
-    support it. Raises ValueError for an invalid dtype, an unknown way to multiply, "quantized" with a loaded model, and a max_len that the
-    model does not have.
+    support it. Raises ValueError for an invalid dtype, an unknown way to multiply, "quantized" with a loaded model, and a max_len above the
+    model's limit.
     """
     if dtype not in ("auto", "quantized") and not (isinstance(dtype, torch.dtype) and dtype.is_floating_point):
         raise ValueError(f'dtype must be "auto", "quantized" or a floating-point dtype of torch, got {dtype!r}')
@@ -113,7 +114,7 @@ def _for_loaded(model: WeightsOnly, dtype: Kind, size: Size, way: str | None) ->
 
 
 def _without_kernels(model: str | Path, path: Path, dtype: Kind, size: Size, way: str | None, why: str) -> Choice:
-    """Return an engine for a processor that the quantized one has no kernels for.
+    """Return an engine for a processor that the quantized engine has no kernels for.
 
     If onnxruntime is installed, "quantized" uses its product with the file's blocks, and "auto" includes that product in the timing.
     """
@@ -140,7 +141,7 @@ def _load_numbers(
 def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
     """Return a file's blocks.
 
-    Raises ModelError if there are none or onnxruntime is not installed, and ValueError for a dtype other than float32.
+    Raises ModelError if the file has no blocks or onnxruntime is not installed, and ValueError for a dtype other than float32.
     """
     if not onnx_blocks.installed():
         raise ModelError("onnxruntime is not installed: `pip install onnxruntime`, or leave products out")
@@ -148,7 +149,7 @@ def _blocks_for_onnxruntime(path: Path, dtype: Kind) -> dict[str, Tensor]:
         raise ValueError(f"onnxruntime multiplies float32 with a file's blocks, not {dtype}: leave dtype out")
     found = load_gguf_blocks(path, path.stem) if path.is_file() else {}
     if not found:
-        raise ModelError(f"{path} has no matrix in blocks of Q4_1 or Q8_0, which are what onnxruntime is given")
+        raise ModelError(f"{path} has no matrix in blocks of Q4_1 or Q8_0, the only formats passed to onnxruntime")
     return found
 
 

@@ -11,7 +11,7 @@ __all__ = ["PagedKV", "PagedSequence", "PrefixPool", "block_tables", "read_block
 
 
 def block_tables(sequences: list[PagedSequence]) -> Tensor:
-    """Return the block tables of R sequences as a rectangle (R, M) int64, M being the length of the longest.
+    """Return the block tables of R sequences as a rectangle (R, M) int64, where M is the length of the longest table.
 
     Shorter rows are padded with block 0.
     """
@@ -22,8 +22,8 @@ def block_tables(sequences: list[PagedSequence]) -> Tensor:
 def read_blocks(memory: Tensor, tables: Tensor, block_size: int) -> Tensor:
     """Return the contents of the blocks of R tables, (R, K, M * block_size, Dh).
 
-    memory (num_slots, K, Dh) has one layer's keys or values. index_select copies a block in one piece, several times as fast as an index of
-    slots, which copies token by token.
+    memory (num_slots, K, Dh) has one layer's keys or values. index_select copies a block in one piece. An index of slots would copy token
+    by token, which takes several times as long.
     """
     found = memory.unflatten(0, (-1, block_size)).index_select(0, tables.flatten())  # (R * M, block_size, K, Dh)
     return found.view(len(tables), -1, *memory.shape[1:]).transpose(1, 2)

@@ -25,16 +25,16 @@ An answer at a lower one is greedy, because a draw would almost always be the mo
 class EngineCore:
     """A `Core` over the engine that `choose` has chosen.
 
-    Everything here belongs to the event loop's thread, except for the computation of a step. While a step is running, the scheduler belongs
-    to that step: additions and aborts are recorded, and take effect when it has ended. An answer depends on its prompt, its parameters and
-    its seed, and not on the other requests in the batch.
+    Only the computation of a step runs outside the event loop's thread. While a step is running, the scheduler belongs to that step:
+    additions and aborts are recorded and take effect after the step. An answer depends on its prompt, its parameters and its seed, and not
+    on the other requests in the batch.
 
-    extras: {id of a request that is about to be added: its settings besides SamplingParams}. num_cached_tokens: how many tokens of the
-    prompts read so far were found in memory.
+    extras: {id of a request that is about to be added: its settings besides SamplingParams}. num_cached_tokens: the number of prompt tokens
+    so far that were found in the cache.
     """
 
     def __init__(self, chosen: Choice, *, threads: int) -> None:
-        """Start the thread that computes the steps. threads: the number that torch uses in a step."""
+        """Start the thread that computes the steps. threads: the number of threads that torch uses in a step."""
         self.chosen, self._serving = chosen, chosen.serving
         self._requests: dict[str, Request] = {}
         self._ids: dict[Request, str] = {}
@@ -61,19 +61,19 @@ class EngineCore:
 
     @property
     def has_work(self) -> bool:
-        """Return True if a request waits or runs, or if a step is running whose tokens have not been returned yet."""
+        """Return True if a request waits or runs, or if a running step has not returned its tokens yet."""
         return bool(self._requests or self._step)
 
     def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
         """Put a request at the end of the queue.
 
-        Raises ValueError for an id that is already open, and for a request that could never be served.
+        Raises ValueError for the id of an open request, and for a request that could never be served.
         """
         if request_id in self._requests:
             raise ValueError(f"request {request_id!r} is open already")
         longest, room = len(prompt_ids) + params.max_tokens - 1, self.chosen.max_len  # the last token is said, and not read
         if not prompt_ids or params.max_tokens < 1 or longest > room:
-            raise ValueError(f"{len(prompt_ids)} tokens of prompt and {params.max_tokens} of answer: the engine reads 1 to {room}")
+            raise ValueError(f"{len(prompt_ids)} tokens of prompt and {params.max_tokens} of answer: the engine reads 1 to {room} in all")
         extras = self.extras.pop(request_id, Extras())
         generator = torch.Generator(self.chosen.device)
         generator.seed() if params.seed is None else generator.manual_seed(params.seed)
@@ -108,9 +108,8 @@ class EngineCore:
     async def step(self) -> list[TokenOutput]:
         """Run one step for all running requests, and return a token for each request whose whole text has been read.
 
-        The event loop serves others meanwhile. A cancelled step continues in its thread; the next call waits for it and returns its tokens.
-        If a step raises, the requests that ran are given up, because the keys and values that the step should have written for them are
-        missing.
+        The event loop runs other tasks meanwhile. A cancelled step continues in its thread; the next call waits for that step and returns
+        its tokens. If a step raises, the running requests are given up, because the step did not write their keys and values.
         """
         if self._step is None:
             self._settle()
@@ -140,14 +139,14 @@ class EngineCore:
         self._settle()
 
     def close(self) -> None:
-        """End the threads, after the last step. No request can be added afterwards."""
+        """End the threads after the last step. No request can be added afterwards."""
         self._thread.shutdown()
         self.chosen.close()
 
     def _compute(self) -> list[tuple[NewToken, TokenOutput]]:
         """Run a step in the worker thread, and return its tokens with their log-probabilities.
 
-        No request that the scheduler holds is forgotten while this runs.
+        While this runs, no request of the scheduler is removed.
         """
         outputs = []
         for new in self._serving.step():

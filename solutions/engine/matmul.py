@@ -15,7 +15,7 @@ everywhere.
 | `fp16` | float16 in FBGEMM's order; sums are float32 | bfloat16, float16; float32 if each weight is a float16 number |
 | `transposed` | (in, out) | float32, float64 |
 
-One more, `onnxruntime` of `onnx_blocks.py`, joins them if a file's blocks are given.
+If a file's blocks are given, there is one more way: `onnxruntime` of `onnx_blocks.py`.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class Way:
     """A way to multiply.
 
     prepare: weight (out, in) -> its prepared form. multiply: rows (R, in), the prepared form -> (R, out). Either function may raise if the
-    machine does not support it. kept: the name of the prepared form; ways with the same name share it. fits: returns True if this weight
-    may be stored in that form. from_blocks: True if `prepare` gets the blocks in which a file has the weight (`Blocks`).
+    machine does not support this way. kept: the name of the prepared form; ways with the same name share the form. fits: returns True if
+    this weight may be stored in that form. from_blocks: whether `prepare` gets the file's blocks of the weight (`Blocks`) instead of the
+    weight.
     """
 
     name: str
@@ -83,7 +84,7 @@ class Way:
     def keep(self, weight: Tensor, blocks: Blocks) -> Any:
         """Return the prepared form of a weight. Raises LookupError if `from_blocks` is set and the weight has no blocks."""
         if self.from_blocks and blocks is None:
-            raise LookupError(f"{self.name} multiplies with a file's blocks, and this weight has none")
+            raise LookupError(f"{self.name} multiplies with a file's blocks, but this weight has none")
         return self.prepare(blocks if self.from_blocks and blocks is not None else weight)
 
 
@@ -92,9 +93,9 @@ def _as_it_is(weight: Tensor) -> Tensor:
 
 
 def _float16_holds(weight: Tensor) -> bool:
-    """Return True if float16 may hold the weight.
+    """Return True if the weight may be stored in float16.
 
-    A float32 weight must not lose anything. A 16-bit weight may: comparing the products shows if the loss matters.
+    A float32 weight must not lose anything. A 16-bit weight may lose precision; comparing the products shows whether the loss matters.
     """
     return weight.dtype != torch.float32 or torch.equal(weight.half().float(), weight)
 
@@ -127,9 +128,9 @@ class Product:
     """A function linear(x, weight): x (..., in) -> (..., out), with one way for each range of rows."""
 
     def __init__(self, weight: Tensor, ways: Sequence[Way], blocks: Blocks = None) -> None:
-        """Prepare the weight for each way: for 1 row, for 2 to 8, for 9 to 32, for more.
+        """Prepare the weight for the four ways: for 1 row, for 2 to 8, for 9 to 32, for more.
 
-        F.linear replaces a way that raises, or whose numbers are not near enough with this weight.
+        F.linear replaces a way that raises or whose results differ too much for this weight.
         """
         forms: dict[str, Any] = {}
         kept: list[tuple[Way, Any]] = []
@@ -155,9 +156,9 @@ class Product:
 
 
 def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
-    """Return True if the numbers are F.linear's except for the order of summation.
+    """Return True if the results equal F.linear's up to the order of summation.
 
-    In 16 bits F.linear is computed in float32, and its result rounded.
+    For 16-bit weights F.linear is computed in float32 and its result rounded.
     """
     generator = torch.Generator().manual_seed(rows)
     x = torch.randn(rows, weight.shape[1], generator=generator).to(weight.dtype)
@@ -172,10 +173,9 @@ def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
 class Products:
     """A model's products.
 
-    choices: {(out, in): the ways' names for 1 row, 2 to 8, 9 to 32, more}. seconds: the time that timing took. way: None to choose by
-    timing; a name to use that way everywhere that it works, for the same rounding in every process. Weights on a GPU, and weights of dtypes
-    that are not in TOLERANCE, are multiplied by F.linear. A choice is remembered in `remembered` for the process, so that its engines
-    agree.
+    choices: {(out, in): the ways' names for 1 row, 2 to 8, 9 to 32, more}. seconds: the time spent on timing. way: None chooses by timing.
+    A name uses that way wherever it works, for the same rounding in every process. Weights on a GPU, and weights of dtypes that are not in
+    TOLERANCE, are multiplied by F.linear. `remembered` stores the choices for the process, so all its engines use the same ways.
     """
 
     def __init__(
@@ -200,8 +200,8 @@ class Products:
     ) -> list[Product]:
         """Return a product for each of several weights of one shape.
 
-        share: the part of SECONDS to use. samples: rows to time, without numbers that never occur. blocks: those of each weight, if a file
-        has it in blocks.
+        share: the part of SECONDS to use. samples: the numbers of rows to time, without those that never occur. blocks: each weight's
+        blocks, if the file has blocks.
         """
         pairs = iter(zip(weights, blocks))  # noqa: B905  # the blocks of none are endless
         pool = [next(pairs)]
@@ -215,7 +215,7 @@ class Products:
 
     @property
     def line(self) -> str:
-        """Return a line that says which ways were chosen, and how."""
+        """Return a line that says which ways were chosen and how they were chosen."""
         if self.way is not None:
             how = " as asked for"
         elif self.seconds:
@@ -253,8 +253,8 @@ class Products:
     def _timed(self, pool: Pool, candidates: list[Way], share: float, samples: Sequence[int]) -> tuple[str, ...]:
         """Return the name of the fastest way for each of the samples.
 
-        The winner for one sample is the current way for the next, and has to be beaten there, because another form of the weight costs
-        memory.
+        The winner for one sample is the current way for the next sample. Another way must be faster to replace it, because another form of
+        the weight costs memory.
         """
         forms: dict[str, list[Any]] = {"": [weight for weight, _ in pool]}
         right = [way for way in candidates if way is LINEAR or self._is_right(way, forms, pool, samples)]
@@ -271,9 +271,9 @@ class Products:
         return tuple(chosen)
 
     def _is_right(self, way: Way, forms: dict[str, list[Any]], pool: Pool, samples: Sequence[int]) -> bool:
-        """Return True if this machine supports this way to multiply and it gives F.linear's numbers with each number of rows.
+        """Return True if this machine supports the way and its results are F.linear's for each number of rows.
 
-        A way that is wrong once is used nowhere.
+        A way that is wrong for one number of rows is not used at all.
         """
         try:
             if way.kept not in forms:
@@ -285,7 +285,7 @@ class Products:
     def _is_faster(self, way: Way, best: Way, forms: dict[str, list[Any]], x: Tensor, seconds: float) -> bool:
         """Time both ways in turn, each time with another weight, and return True if `way` is faster.
 
-        The lower quartile of each counts, because disturbances only make a timing longer.
+        The lower quartiles of the timings are compared, because disturbances only make a timing longer.
         """
         theirs, mine = forms[best.kept], forms[way.kept]
         count = len(mine)

@@ -32,14 +32,14 @@ Bytes = NDArray[np.uint8]
 
 
 def installed() -> bool:
-    """Return True if onnxruntime is installed; it is not imported."""
+    """Return True if onnxruntime is installed, without importing it."""
     return importlib.util.find_spec("onnxruntime") is not None
 
 
 def parts_of(blocks: Bytes) -> tuple[list[tuple[Bytes, Floats]], Floats]:
     """Split blocks (out, n, 20) of Q4_1 or (out, n, 34) of Q8_0 into the input of `MatMulNBits` and the remainder.
 
-    The input is one or two pairs of numbers 0 to 15 (out, n, 32) and scales (out, n); each pair is scale * (number - 8). The remainder
+    The input is one or two pairs (numbers 0 to 15 (out, n, 32), scales (out, n)); each pair stands for scale * (number - 8). The remainder
     (out, n) is added to each of a block's 32 weights.
     """
     if blocks.shape[-1] == Q4_1_BYTES:
@@ -59,7 +59,7 @@ class BlockProduct:
     def __init__(self, blocks: Tensor) -> None:
         """Load the product for blocks uint8: (out, in / 32, 20) of Q4_1 or (out, in / 32, 34) of Q8_0.
 
-        Raises onnxruntime's own errors if it cannot.
+        Raises onnxruntime's own errors.
         """
         import onnxruntime
 
@@ -75,10 +75,10 @@ class BlockProduct:
 
 @cache
 def _one_pool() -> None:
-    """Give all products of a process one shared pool, with no thread besides the caller.
+    """Give all products of a process one shared pool that has no thread but the caller's.
 
-    onnxruntime's own threads spin after a product and compete with torch's, which compute the rest of the step. With two of them on two
-    cores a step took twice as long as float32's, though each product was faster when timed by itself.
+    onnxruntime's own threads spin after a product and compete with torch's, which compute the rest of the step. With two onnxruntime
+    threads on two cores, a step took twice as long as in float32, though each product was faster when timed by itself.
     """
     import onnxruntime
 
@@ -94,13 +94,13 @@ WAY = Way(NAME, "blocks", BlockProduct, lambda x, kept: kept(x), (torch.float32,
 
 
 def varint(number: int) -> bytes:
-    """Encode a whole number in groups of seven bits, the lowest first."""
+    """Encode a whole number in groups of seven bits, the lowest group first."""
     low, rest = number & 127, number >> 7
     return bytes([low | 128]) + varint(rest) if rest else bytes([low])
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
-    """Encode a field of a message: a whole number, or text or a message inside it."""
+    """Encode a field of a message: a whole number, a text, or a nested message."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     value = value.encode() if isinstance(value, str) else value
@@ -120,7 +120,7 @@ def node(kind: str, inputs: list[str], output: str, domain: str = "", **attribut
 
 
 def rows_of(name: str, width: int) -> bytes:
-    """Encode an input or output of float32 rows, any number of them."""
+    """Encode an input or output of any number of float32 rows."""
     shape = field(1, field(2, "rows")) + field(1, field(1, width))
     return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 

@@ -20,7 +20,7 @@ from solutions.engine.onnx_blocks import WAY as ONNX_WAY
 
 @dataclass
 class PackedLayer:
-    """A layer's weights, with those that read the same input side by side."""
+    """A layer's weights; weights that read the same input are joined into one matrix."""
 
     input_layernorm: Tensor  # (D,)
     qkv_proj: Product  # ((H + 2K) * Dh, D)
@@ -31,11 +31,11 @@ class PackedLayer:
 
 
 class PackedModel:
-    """A model's packed weights, which are a copy; several engines may share one.
+    """A packed copy of a model's weights; several engines may share one.
 
-    products: how they are multiplied, and how that was chosen. way: the name of a way, instead of timing them (`matmul.py`), which takes a
-    few seconds once in a process. blocks: the matrices' blocks as `load_gguf_blocks` returns them; if given, onnxruntime's product with
-    them is one of the ways.
+    products: the ways to multiply and how they were chosen. way: the name of a way; None times all ways (`matmul.py`), which takes a few
+    seconds once in a process. blocks: the matrices' blocks from `load_gguf_blocks`; if given, onnxruntime's product with these blocks is
+    one of the ways.
     """
 
     def __init__(self, model: WeightsOnly, way: str | None = None, blocks: Mapping[str, Tensor] | None = None) -> None:
@@ -91,7 +91,7 @@ class PackedModel:
 
 
 def _joined_blocks(blocks: Mapping[str, Tensor], names: list[str]) -> Tensor | None:
-    """Return the blocks of matrices side by side; None unless all are there and in blocks of one kind."""
+    """Return the joined blocks of several matrices; None unless all of them have blocks of the same kind."""
     found = [blocks[name] for name in names if name in blocks]
     if len(found) < len(names) or len({each.shape[1:] for each in found}) > 1:
         return None
@@ -99,15 +99,15 @@ def _joined_blocks(blocks: Mapping[str, Tensor], names: list[str]) -> Tensor | N
 
 
 def pack(model: WeightsOnly | PackedModel) -> PackedModel:
-    """Return the model packed, or the model itself if it is packed already."""
+    """Return the packed model, or the model itself if it is already packed."""
     return model if isinstance(model, PackedModel) else PackedModel(model)
 
 
 class Rotation:
-    """RoPE's rotations of all positions up to max_len, looked up once a pass for all its layers.
+    """RoPE's rotations of all positions up to max_len. A pass looks them up once for all layers.
 
-    cos and sin are (max_len, Dh), in float32 at least. The first half of sin is negative: the halves of a head swap places, and no layer
-    has to change a sign.
+    cos and sin are (max_len, Dh), in float32 at least. The first half of sin is negative, so a layer only swaps the halves of a head and
+    changes no sign.
     """
 
     def __init__(self, model: PackedModel, max_len: int) -> None:
@@ -125,8 +125,8 @@ class Rotation:
 
 
 def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a mask (True: the query may see the key) as numbers to add to the scores: 0 or -inf.
+    """Convert a mask (True: the query may see the key) to numbers to add to the scores: 0 or -inf.
 
-    Given booleans, attention would do this conversion in every layer.
+    With booleans, attention would convert the mask in every layer.
     """
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, float("-inf"))

@@ -17,10 +17,10 @@ from solutions.engine.packed import PackedModel, Rotation, additive
 
 @dataclass
 class Group:
-    """R chunks of n tokens each, over texts of about the same length: their attention is one call.
+    """R chunks of n tokens each, over texts of about the same length, whose attention is one call.
 
-    tokens (R, n) int64: their places in the step. tables (R, M) int64: the blocks they read. mask (R, 1, n, M * block_size), in the model's
-    dtype: 0 where a token may see the slot, -inf where not.
+    tokens (R, n) int64: the tokens' places in the step. tables (R, M) int64: the blocks that the chunks read. mask (R, 1, n, M *
+    block_size), in the model's dtype: 0 where a token may see the slot, -inf where not.
     """
 
     tokens: Tensor
@@ -29,7 +29,7 @@ class Group:
 
 
 class Runner:
-    """Steps over a packed model and one memory of blocks: runner(flat, sequences) -> logits, as in `forward_ragged`.
+    """The forward pass over a packed model and its cache blocks: runner(flat, sequences) -> logits, as in `forward_ragged`.
 
     max_len: the length of the longest possible text.
     """
@@ -59,7 +59,7 @@ class Runner:
         return model.logits(x[0])
 
     def attend(self, index: int, q: Tensor, groups: list[Group]) -> Tensor:
-        """Let each token read its own text, up to itself: q (H, N, Dh) -> (H, N, Dh)."""
+        """Compute attention, each token over its own text up to itself: q (H, N, Dh) -> (H, N, Dh)."""
         keys, values = self.kv.keys[index], self.kv.values[index]
         mixed = torch.empty_like(q)
         for group in groups:
@@ -73,10 +73,10 @@ class Runner:
 def group_chunks(
     flat: Flat, sequences: list[PagedSequence], block_size: int, device: torch.device, dtype: torch.dtype
 ) -> list[Group]:
-    """Group the chunks that are read together: those with equal token counts and similar block counts.
+    """Group chunks with equal token counts and similar block counts, whose attention is computed in one call.
 
-    Block counts are similar if they are equal when rounded up to a power of two. All decoding requests then take only a few calls, in which
-    less than half of the keys are padding. A prompt's chunk is mostly by itself.
+    Block counts are similar if they are equal when rounded up to a power of two. All decoding requests then need only a few calls, in which
+    less than half of the keys are padding. A prompt's chunk is usually alone in its group.
     """
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for chunk, (start, end) in enumerate(pairwise(flat.bounds)):

@@ -1,6 +1,6 @@
 """The step from a row of logits to its token, in one thread and without sorting the vocabulary.
 
-The functions of Days 5, 6 and 18 are the definition, and the tests compare these functions with them. An engine pays for the days'
+The functions of Days 5, 6 and 18 are the definition, and the tests compare this module with them. An engine pays for the days'
 functions twice. They sort all V probabilities, which takes as long as a step of a small model. And torch splits a pass over 49,152 numbers
 among its threads, which then wait for more work in a loop, on the cores that the next step's kernels need. numpy passes over a row in some
 20 microseconds, in the calling thread.
@@ -44,11 +44,11 @@ def as_row(logits: Tensor) -> Row:
 def drawn(
     row: Row, u: float, *, temperature: float, min_p: float | None = None, top_k: int | None = None, top_p: float | None = None
 ) -> int:
-    """Return the token at u on the cumulative scale of the probabilities that the filters leave.
+    """Return the token at u on the cumulative scale of the filtered probabilities.
 
-    The order is temperature, then min-p, top-k, top-p. u is in [0, 1), and temperature > 0. None switches a filter off, and so does a value
-    that filters nothing out. The settings are those of `Request`, which rejects invalid ones. Raises ModelError for a row that is not a
-    distribution: its maximum is NaN or infinite.
+    The order is temperature, min-p, top-k, top-p. u is in [0, 1), and temperature > 0. None switches a filter off; a value that filters
+    nothing out has the same effect. The settings are those of `Request`, which rejects invalid ones. Raises ModelError for a row that is
+    not a distribution: its maximum is NaN or infinite.
     """
     require_numbers(row, row.argmax())
     with np.errstate(over="ignore", under="ignore"):
@@ -74,7 +74,7 @@ def drawn(
 def require_numbers(rows: Row, best: Any) -> None:
     """Raise ModelError if the best logit of a row is not finite.
 
-    argmax returns the position of a NaN if a row has one, so one look at each row's best logit is enough. rows (R, V) or (V,).
+    argmax returns the position of a NaN if a row has one, so checking each row's best logit is enough. rows (R, V) or (V,).
     """
     highest = np.take_along_axis(np.atleast_2d(rows), np.reshape(best, (-1, 1)), -1)
     if not np.isfinite(highest).all():
@@ -83,7 +83,7 @@ def require_numbers(rows: Row, best: Any) -> None:
 
 
 def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int, float]]]:
-    """Return a token's log-probability and the k most probable tokens with theirs, as Day 18's function does."""
+    """Return a token's log-probability and the k most probable tokens with their log-probabilities, as Day 18's function does."""
     top = row.max()
     with np.errstate(under="ignore"):
         weights = np.exp(row - top)
@@ -96,7 +96,7 @@ def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int,
 def above(weights: Row, enough: Callable[[Ids], bool]) -> Ids:
     """Return the tokens whose weights reach a cutoff, in order of their ids.
 
-    The cutoff is the first of CUTOFFS that gives enough tokens; if none does, all tokens are returned.
+    The cutoff is the first of CUTOFFS that gives enough tokens. If no cutoff does, all tokens are returned.
     """
     for cutoff in CUTOFFS:
         if enough(found := np.flatnonzero(weights >= cutoff)):
@@ -105,7 +105,7 @@ def above(weights: Row, enough: Callable[[Ids], bool]) -> Ids:
 
 
 def _at(weights: Row, u: float) -> int:
-    """Return `_first_above` of a whole row: find the block first, then the place in it."""
+    """Return `_first_above` of a whole row, found faster: first the block, then the place in the block."""
     starts = np.arange(0, len(weights), BLOCK)
     ends = np.cumsum(np.add.reduceat(weights, starts, dtype=np.float64))
     target = u * ends[-1]
@@ -116,7 +116,7 @@ def _at(weights: Row, u: float) -> int:
 
 
 def _first_above(weights: Row, u: float) -> int:
-    """Return the first index whose share of the running sum exceeds u; never one of weight 0."""
+    """Return the first index whose share of the running sum exceeds u. Its weight is never 0."""
     ends = np.cumsum(weights, dtype=np.float64)
     first = int(np.searchsorted(ends, u * ends[-1], side="right"))
     return min(first, int(np.flatnonzero(weights)[-1]))  # rounding may leave the whole sum at or below u

@@ -1,6 +1,6 @@
 """The scheduler: which requests get tokens, how many, and which are preempted.
 
-The functions are Day 14's, except that `update` is rewritten to hash each block once, and `admit` for the salt.
+The functions are Day 14's, except two: `update` hashes each block only once, and `admit` handles the salt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Scheduler(continuous_batching.Scheduler):
 def admit(scheduler: Scheduler, plan: Plan) -> None:
     """Admit waiting requests as Day 14's `admit` does.
 
-    There all texts share the pool's known blocks; here only those with the same salt do.
+    On Day 14 all texts share the pool's known blocks. In this engine only texts with the same salt share blocks.
     """
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
         request = scheduler.waiting[0]
@@ -47,7 +47,7 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
     """Publish whole blocks, give each request its token, and remove and return the requests that have ended, as Day 14's `update` does.
 
-    There a text is hashed from its beginning at every step; here a request stores the keys of its blocks.
+    Day 14's function hashes a text from its beginning at every step. In this engine a request stores the keys of its blocks.
     """
     ended = []
     for (request, n), token in zip(plan.chunks, tokens, strict=True):
@@ -65,7 +65,7 @@ def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]
 
 
 def publish_new_blocks(scheduler: Scheduler, request: Request, n: int) -> None:
-    """Publish the blocks that the last n tokens have made whole. Their keys are those of `block_keys`."""
+    """Publish the blocks that the last n tokens have filled. Their keys are those of `block_keys`."""
     size, sequence, keys, text = scheduler.block_size, request.sequence, request.block_keys, request.tokens
     for end in range((len(keys) + 1) * size, sequence.length + 1, size):
         before = keys[-1] if keys else hashlib.sha256(request.salt).digest()

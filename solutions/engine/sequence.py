@@ -1,6 +1,6 @@
 """A request that is served: Day 14's, with a sampler of its own.
 
-The part of its text that is in memory is its `sequence`, Day 13's.
+The part of a request's text that is in memory is its `sequence`, Day 13's class.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from solutions.steering import apply_frequency_presence, apply_repetition_penalt
 
 @dataclass(eq=False)
 class Request(continuous_batching.Request):
-    """A prompt, and how its answer is drawn: greedy unless a temperature is given.
+    """A prompt and the settings of its answer, which is greedy unless a temperature is given.
 
-    temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device, and belongs to this request
-    alone. The answer is then the same as if the request were served by itself. min_p and the penalties are those of Day 6: the repetition
-    penalty looks at prompt and answer, presence and frequency at the answer. logit_bias: (token, added to its logit before all of these).
-    Raises ValueError as the samplers do.
+    temperature, top_k, top_p, generator: as in `sample_next_token`; the generator is on the model's device and belongs to this request
+    alone. The answer is then the same as if the request were served by itself. min_p and the penalties are those of Day 6. The repetition
+    penalty applies to tokens of prompt and answer, the presence and frequency penalties to tokens of the answer. logit_bias: pairs (token,
+    number added to its logit before all other settings). Raises ValueError as the samplers do.
     """
 
     temperature: float = field(default=0.0, kw_only=True)
@@ -43,7 +43,7 @@ class Request(continuous_batching.Request):
 
     def __post_init__(self) -> None:
         if self.temperature > 0 and self.generator is None:
-            raise ValueError(f"temperature {self.temperature} needs a generator of the request's own: others draw in the same steps")
+            raise ValueError(f"temperature {self.temperature} needs a generator of this request alone: others draw in the same steps")
         # What no sampler takes is refused here, and not in the middle of a step.
         nothing = torch.zeros(1, 2)
         sample_next_token(nothing, temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, generator=torch.Generator())
@@ -52,12 +52,12 @@ class Request(continuous_batching.Request):
 
     @property
     def is_argmax(self) -> bool:
-        """Return True if the next token is the argmax of the model's own logits."""
+        """Return True if the next token is the argmax of the model's unchanged logits."""
         unchanged = self.repetition_penalty == 1 and self.presence_penalty == self.frequency_penalty == 0 and not self.logit_bias
         return self.temperature == 0 and unchanged
 
     def next_token(self, logits: Tensor) -> int:
-        """Draw a token by this request's settings: bias, penalties, temperature, min-p, top-k, top-p, draw. logits (1, V)."""
+        """Draw a token with this request's settings, in the order bias, penalties, temperature, min-p, top-k, top-p. logits (1, V)."""
         row = as_row(logits)
         if self.logit_bias:
             row = row.copy()
@@ -76,9 +76,9 @@ class Request(continuous_batching.Request):
 
     @staticmethod
     def _changed(row: Row, tokens: list[int], change: Callable[[Tensor, Tensor], Tensor]) -> Row:
-        """Return a copy of the row in which one of Day 6's functions has changed the logits of these tokens.
+        """Return a copy of the row with the logits of these tokens changed by one of Day 6's functions.
 
-        The function is given no other logits.
+        `change` gets only the logits of these tokens.
         """
         said, places = np.unique(np.array(tokens, np.int64), return_inverse=True)
         row = row.copy()
@@ -87,9 +87,10 @@ class Request(continuous_batching.Request):
 
 
 def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logits: Tensor) -> list[int]:
-    """Return the next token after each chunk of a step, drawn by the request's own settings: logits (R, V) -> R token ids.
+    """Return the next token after each chunk of a step, drawn with the request's own settings: logits (R, V) -> R token ids.
 
-    A chunk that does not reach the end of its text draws no token: it would be dropped, but the generator would have advanced.
+    A chunk that does not reach the end of its text draws no token. Such a token would be dropped, but drawing it would advance the
+    generator.
     """
     tokens = most_probable(logits)
     for row, (request, _) in enumerate(chunks):
@@ -102,8 +103,8 @@ def next_tokens(chunks: Sequence[tuple[continuous_batching.Request, int]], logit
 def most_probable(logits: Tensor) -> list[int]:
     """Return the most probable token of each row: logits (R, V) -> R token ids.
 
-    Raises ModelError if a row's best logit is not finite. numpy's argmax takes a tenth of the time of torch's, but supports neither GPUs
-    nor bfloat16.
+    Raises ModelError if a row's best logit is not finite. numpy's argmax takes a tenth of the time of torch's argmax, but supports neither
+    GPUs nor bfloat16.
     """
     if not logits.is_cuda and logits.dtype != torch.bfloat16:
         rows = logits.numpy()

@@ -26,8 +26,7 @@ Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
 class Parts:
     """The replaceable parts of a serving engine, called as in Days 13 and 14.
 
-    flatten may add to the tokens what forward needs of the requests. forward gets the model as it was given; without one a `Runner` does
-    the pass.
+    flatten may add data of the requests that forward needs. forward gets the model that the engine was given; None uses a `Runner`.
     """
 
     pool: Callable[[int], PrefixPool] = PrefixPool
@@ -46,7 +45,7 @@ DEFAULT_PARTS = Parts()
 class NewToken:
     """A token that a step has given a request.
 
-    ended: True if it is the request's last one. logits (V,): the model's output that it was drawn from.
+    ended: whether it is the request's last token. logits (V,): the model's output that the token was drawn from.
     """
 
     request: Request
@@ -59,7 +58,7 @@ class ServingEngine:
     """An engine that serves requests with one model: `add` them at any time, then `step` while `has_work`.
 
     A step feeds at most token_budget tokens of at most max_running requests. Keys and values are in num_blocks blocks of block_size tokens,
-    on the model's device in its dtype.
+    on the model's device and in its dtype.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class ServingEngine:
         return bool(self.scheduler.waiting or self.scheduler.running)
 
     def add(self, request: Request) -> None:
-        """Put a request at the end of the queue. Raises ValueError if it can never be served, as `Scheduler.add` does."""
+        """Put a request at the end of the queue. Raises ValueError if the request can never be served, as `Scheduler.add` does."""
         request.block_keys.clear()  # another engine may have had blocks of another size
         request.num_cached = None
         self.scheduler.add(request)
@@ -113,8 +112,7 @@ class ServingEngine:
     def step(self) -> list[NewToken]:
         """Schedule, run one pass, draw and update; return the new tokens in the plan's order, or [] if there is nothing to feed.
 
-        If the pass raises, the keys and values that it should have written are missing, and the requests that it fed have to be given up
-        (`abort`).
+        If the pass raises, its keys and values are missing, and the requests that it fed must be given up (`abort`).
         """
         plan = self.scheduler.schedule()
         if not plan.chunks:

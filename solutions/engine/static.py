@@ -6,8 +6,8 @@ library's fused kernel, which never writes the score matrix to memory. A product
 (`matmul.py`). In the last layer, a prefill computes only the last token. A sixth rung, `compile_decode`, lets torch.compile fuse the rest;
 it takes a minute or more and is for long runs. On a GPU, `capture_decode` records the step as a graph.
 
-The loop over the layers is written out here instead of calling `run_layers`: packed weights and a last layer cut to one token are its
-point.
+The loop over the layers is written out here instead of calling `run_layers`, because it uses packed weights and computes only the last
+token in the last layer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from solutions.engine.sampling import require_numbers
 
 
 class StaticEngine:
-    """Greedy decoding of `batch` rows of up to max_len tokens each, on the model's device in its dtype.
+    """A greedy decoder of `batch` rows of up to max_len tokens each, on the model's device and in its dtype.
 
     Call prefill(ids, num_pad) and then decode(ids) step by step; `generate` does both. The results equal those of `prefill_batch` and
     `decode_batch` except for rounding.
@@ -89,13 +89,13 @@ class StaticEngine:
 
     @torch.no_grad()
     def _decode_eagerly(self, ids: Tensor) -> Tensor:
-        """Read the filled slots only; a compiled step, whose shapes are fixed, reads all of them."""
+        """Decode with the filled slots only. A compiled step has fixed shapes and therefore reads all slots."""
         return self._step(ids, self.length, masked=self.padded)
 
     def _step(self, ids: Tensor, slots: int, *, masked: bool) -> Tensor:
-        """Decode one token of every row. Everything that is the same in all layers is computed here, once.
+        """Decode one token of every row. Values that all layers share are computed here once.
 
-        masked: True if some of the slots must not be seen.
+        masked: whether some of the slots must be hidden.
         """
         positions = (self.position - self.num_pad).unsqueeze(1)  # (B, 1)
         mask = None
@@ -121,8 +121,8 @@ class StaticEngine:
     def compile_decode(self) -> None:
         """Replace `decode` with a compiled step.
 
-        It needs a C++ compiler, and a minute or more at its first call; no gradient can flow. Raises ValueError if weights are stored in a
-        library's own order, which a compiler cannot read.
+        The compiled step needs a C++ compiler, and its first call takes a minute or more. It supports no gradients. Raises ValueError if
+        weights are stored in a library's own order, which a compiler cannot read.
         """
         if not self.model.products.plain:
             raise ValueError("weights in a library's own order cannot be compiled: make the engine of PackedModel(model, way='linear')")
@@ -130,12 +130,14 @@ class StaticEngine:
         self._decode = self._decode_all_slots
 
     def capture_decode(self) -> None:
-        """Replace `decode` with a recorded step, compiled if `compile_decode` was called before: a GPU then has one launch a step.
+        """Replace `decode` with a recorded step, which a GPU starts with one launch.
+
+        The step is compiled if `compile_decode` was called before.
 
         Raises ValueError if the model is not on a CUDA device.
         """
         if not self.num_pad.is_cuda:
-            raise ValueError("only a GPU records a step: make the engine of a model on a CUDA device")
+            raise ValueError("a step is recorded on a GPU only: make the engine of a model on a CUDA device")
         ids_in = torch.zeros(len(self.num_pad), 1, dtype=torch.int64, device=self.num_pad.device)
         self.position.fill_(self.max_len - 1)  # the run beforehand writes the last slot, which is always written before it is read
         side = torch.cuda.Stream()
@@ -160,9 +162,10 @@ class StaticEngine:
         return self._fixed(ids, self.max_len, masked=True)
 
     def generate(self, prompts: list[list[int]], max_new_tokens: int) -> Tensor:
-        """Return the most probable tokens after each prompt, (B, max_new_tokens), without checking where a row ends.
+        """Return the most probable tokens after each prompt, (B, max_new_tokens); rows do not stop at the EOS.
 
-        Raises ModelError if a step's best logit is not finite. The check comes at the end, because checking each step would wait for a GPU.
+        Raises ModelError if a step's best logit is not finite. All steps are checked at the end, because a check in each step would wait
+        for the GPU.
         """
         ids, num_pad = (tensor.to(self.num_pad.device) for tensor in left_pad(prompts, 0))
         logits = self.prefill(ids, num_pad if bool(num_pad.any()) else None)

@@ -374,7 +374,7 @@ def test_an_infinite_row_of_another_token_does_no_harm() -> None:
 
 
 def test_what_cannot_come_to_an_end_is_said() -> None:
-    with pytest.raises(Deadlock, match="nobody can go on: rank 0 waits for rank 1; rank 1 waits for rank 0"):
+    with pytest.raises(Deadlock, match="no rank can continue: rank 0 waits for rank 1; rank 1 waits for rank 0"):
         run_ranks(2, lambda comm: comm.recv(1 - comm.rank))
     with pytest.raises(Deadlock, match="rank 0 waits for rank 1, which has ended"):
         run_ranks(2, lambda comm: None if comm.rank else comm.recv(1))
@@ -382,7 +382,7 @@ def test_what_cannot_come_to_an_end_is_said() -> None:
         run_ranks(2, lambda comm: None if comm.rank else comm.send(1, torch.ones(1)))
     with pytest.raises(ValueError, match="rank 0 of 2 has no neighbour 2"):
         run_ranks(2, lambda comm: comm.send(2, torch.ones(1)))
-    with pytest.raises(ValueError, match="world is a whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="world must be a whole number of 1 or more, got 0"):
         run_ranks(0, lambda comm: None)
 
 

@@ -190,7 +190,7 @@ def test_what_cannot_be_served_is_refused_before_it_is_in(model) -> None:
         ({"temperature": -1.0}, "-1.0"),
         ({"top_p": 0.0}, "0.0"),
         ({"top_k": 0}, "0"),
-        ({"temperature": 1.0}, "generator of the request's own"),
+        ({"temperature": 1.0}, "generator of this request alone"),
     ):
         with pytest.raises(ValueError, match=why):
             Request([5], 3, **settings)

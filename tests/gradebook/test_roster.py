@@ -90,7 +90,7 @@ def test_a_file_that_is_no_list_is_one_line_and_changes_nothing(tmp_path):
 def test_two_people_of_one_id_are_named(tmp_path):
     ran = imported(tmp_path, CANVAS + '"Other, Ada",9,S9,ada@other.edu,A,\n')
     assert isinstance(ran.exception, CourseError)
-    assert "Other, Ada and somebody else would both be ada" in str(ran.exception)
+    assert "Other, Ada and somebody else would both get the id ada" in str(ran.exception)
 
 
 @pytest.mark.parametrize("text", [CANVAS.replace(",", ";"), CANVAS.replace("\n", "\r\n")])
@@ -113,7 +113,7 @@ def test_a_new_class_has_a_source_of_every_day_without_which_formgrader_lists_no
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("ada,101,Lovelace, Ada,a@x.org\n", "line 2: more fields than the first line names; put a name with a comma in quotes"),
+        ("ada,101,Lovelace, Ada,a@x.org\n", "line 2: more fields than columns in the first line; put a name with a comma in quotes"),
         ("ada,1,Ada,a@x.org\nbea,2,Bea,A@x.org\n", "line 3: the email A@x.org is already in line 2, apart from upper and"),
     ],
     ids=["a comma in a name", "one address twice"],

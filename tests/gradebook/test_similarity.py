@@ -233,7 +233,7 @@ def test_a_copy_with_what_does_nothing_between_its_lines_is_found(tmp_path, disg
 @pytest.mark.parametrize("call", ["exec(base64.b64decode(b'eA=='))", "eval('so' + 'ftmax')", "get_ipython().run_cell(text)"])
 def test_a_text_that_is_made_and_then_run_is_named(tmp_path, call):
     result = found(tmp_path, ada=notebook({**OWN, "draw": f"import base64\n{call}\n"}), bob=notebook(OWN))
-    assert result.left_out == ("ada: draw runs a text as code in line 2, which is not compared: look at it",)
+    assert result.left_out == ("ada: draw runs a string as code in line 2; that code is not compared: read it yourself",)
 
 
 def test_calls_of_the_same_names_on_objects_are_none_of_it():

@@ -218,7 +218,7 @@ def test_a_submission_whose_workers_all_end_is_left_to_a_person(tmp_path, monkey
         ada, bela = grade_all(tasks, OPTIONS, tmp_path / "records", executor=grader)
     assert ada.status == "pass"
     assert bela.status == "needs a person"
-    assert "every worker that graded it ended" in (bela.infrastructure or "")
+    assert "every worker that graded this submission ended" in (bela.infrastructure or "")
     assert bela.isolation == ""
 
 
@@ -286,7 +286,7 @@ def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path
         _, err = run.communicate(timeout=PATIENCE_SECONDS)
     assert run.returncode == 2
     assert err.startswith("autograder: worker tcp://127.0.0.1:")
-    assert "cannot grade: its lesson, answers, checks or grader of day01_softmax differ from those here: " in err
+    assert "cannot grade: the worker's lesson, answers, checks or grader of day01_softmax differ from those here: " in err
     assert "give every worker the same checkout" in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.glob("records/*/*.json"))
@@ -301,7 +301,7 @@ def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, 
         ({"course_version": "0.0.0"}, "of the course, not 0.0.0"),
         ({"course_sha256": "other"}, "differ from those here"),
         ({"environment": {**terms["environment"], "torch": "9.9"}}, ", not 9.9: give every worker the same checkout"),
-        ({"options": {**terms["options"], "unheard": 1}}, "does not know the options"),
+        ({"options": {**terms["options"], "unheard": 1}}, "does not know the requested options"),
         ({"slug": "day99_none"}, "'day99_none' is not a day"),
         ({"isolation": "steel"}, "no isolation level 'steel'"),
     ):

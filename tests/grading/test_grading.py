@@ -192,7 +192,7 @@ def test_ids_that_differ_in_case_or_accents_only_are_told_and_left_alone(tmp_pat
     assert students(folder, "ada") == []
     lines = left_out(folder, [SOFTMAX.slug])
     assert len(lines) == 6
-    assert "'Ada': on some disks this is the same name as 'ada': put all in one folder" in lines
+    assert "'Ada': on some disks this is the same name as 'ada': put all files in one folder" in lines
     assert left_out(folder, [SOFTMAX.slug], "bob") == []
     assert len(left_out(folder, [SOFTMAX.slug], "ada")) == 1
 
@@ -527,7 +527,7 @@ STUB = "def softmax(logits):\n    raise NotImplementedError('softmax')\n"
     [
         (retyped("markdown"), r"its cell \(\d+\) is a Markdown cell, which does not run: make it a code cell"),
         (retyped("raw"), r"its cell \(\d+\) is a raw cell"),
-        (deleted, "its cell is gone from the notebook: copy it from a new one"),
+        (deleted, "its cell is missing from the notebook: copy the cell from a new notebook"),
         (again(STUB), r"cells (\d+) and (\d+) define softmax; the last one counts"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_class_without_own_checks_has_none_and_a_link_may_lead_to_them(tmp_pat
     own.use(own.folder_of(other))
     assert load_checks("softmax")[-1].own
     (tmp_path / "own").rename(tmp_path / "moved")
-    with pytest.raises(CourseError, match="cannot be read here: put it where the grader reads it"):
+    with pytest.raises(CourseError, match="is missing on this machine: copy the folder to this path"):
         own.use(own.folder_of(other))
 
 
@@ -267,7 +267,7 @@ def test_a_worker_that_cannot_read_them_or_has_others_refuses(write):
     terms = dask_worker.terms(SOFTMAX, QUICK, "auto")
     assert terms["own"] == str(path.parents[1])
     refused = dask_worker.agree(terms | {"own": "/no/such/own"})
-    assert "/no/such/own, the folder of the class's own material, cannot be read here" in refused["refused"]
+    assert "/no/such/own, the folder of the class's own material, is missing on this machine" in refused["refused"]
     assert refused["ours"] is False
     assert "differ from those here" in dask_worker.agree(terms | {"own": ""})["refused"]
     with dask_worker._at("auto"):

@@ -111,9 +111,9 @@ def test_no_process_and_no_file_is_left(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_cannot_be_asked_is_refused_before_a_process_starts() -> None:
-    with pytest.raises(ValueError, match="whole number from 1, got 0"):
+    with pytest.raises(ValueError, match="whole number of 1 or more, got 0"):
         run_gloo(0, [FAULTS], "others")
-    with pytest.raises(ValueError, match="arguments for 1 ranks, and there are 2"):
+    with pytest.raises(ValueError, match="arguments for 1 ranks, but world is 2"):
         run_gloo(2, [FAULTS], "others", [()])
-    with pytest.raises(ValueError, match="text of 'len' is not known"):
+    with pytest.raises(ValueError, match="source of 'len' cannot be read"):
         run_gloo(2, [len], "len")

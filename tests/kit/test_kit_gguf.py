@@ -210,7 +210,7 @@ def test_tokenizer_of_the_file(file: Path):
         ({"add": ("llama.final_logit_softcapping", 30.0)}, "llama.final_logit_softcapping is 30.0"),
         ({"add": ("llama.attention.causal", False)}, "llama.attention.causal is False"),
         ({"add": ("split.count", 2)}, "this is part 1 of 2, the kit reads a model in one file; join them"),
-        ({"add": ("tokenizer.ggml.eos_token_id", 99_999)}, "eos_token_id is 99999, and there are"),
+        ({"add": ("tokenizer.ggml.eos_token_id", 99_999)}, "eos_token_id is 99999, but there are"),
         ({"tensor": "blk.0.attn_q_norm.weight"}, "tensor blk.0.attn_q_norm.weight is no part of a plain Llama model"),
         ({"tensor": "blk.7.attn_q.weight"}, "tensor blk.7.attn_q.weight is no part"),
         ({"tensor": "blk.0.attn_q.bias"}, "tensor blk.0.attn_q.bias is no part"),

@@ -526,7 +526,7 @@ def told_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str
                 (f": {kept} of {guesses} stay{'s' if kept == 1 else ''}. {last}", cut),
             ]
             if kept < len(guess):
-                steps.append((f": the cache is cut back from {after} to {cut}: the text but its newest token.", cut))
+                steps.append((f": the cache is cut back from {after} to {cut}: the text without its newest token.", cut))
         passes = f"{number} pass{'es' if number > 1 else ''}"
         for said, cached in steps:
             made = cached + 1 - len(ROUND_PROMPT)
@@ -608,7 +608,7 @@ def all_reduced(way: str, world: int) -> list[str]:
         counts = [[sum(size for *ends, size in so_far if ends[end] == rank) // 8 for rank in range(world)] for end in (0, 1)]
         sent, received = [number] * 2 if ring else map(max, counts)
         amounts = [f"{count} number{'' if count == 1 else 's'}" for count in (sent, received)]
-        most = f"Most that a rank has sent: {amounts[0]}; most that one has received: {amounts[1]}."
+        most = f"A rank has sent at most {amounts[0]} and received at most {amounts[1]}."
         words = f"Round {number} of {len(rounds)}: {said} {most}"
         told.append(words + (f" Every rank has the sum: {' '.join(map(str, total))}." if number == len(rounds) else ""))
     return told

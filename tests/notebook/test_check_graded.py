@@ -164,7 +164,7 @@ def test_each_run_has_inputs_of_its_own_and_its_seed_repeats_it(work: Path, term
     assert again | {"seconds": 0} == first | {"seconds": 0}
     assert first["again"] == f"autograder check day01_softmax --exercise softmax --graded --seed {first['seed']}"
     last = repr(graded.report_table(first)).splitlines()[-1]
-    assert last == f"Isolation level {first['isolation']}, seed {first['seed']}. The same inputs again: {first['again']}"
+    assert last == f"Isolation level {first['isolation']}, seed {first['seed']}. To repeat these inputs: {first['again']}"
 
 
 def test_what_is_not_written_is_a_line_for_each_exercise(work: Path, terminal: Terminal):
@@ -243,10 +243,10 @@ def test_a_copy_without_hidden_checks_says_where_they_are(work: Path, terminal: 
         monkeypatch.setattr(module, "load_checks", lambda topic: visible)
     done = terminal("check", "day01", "--graded")
     assert (done.status, done.out, len(done.err.splitlines())) == (2, "", 1)
-    assert "hidden checks are in a checkout of the course" in done.err
+    assert "this copy of the course has no hidden checks" in done.err
     assert "`autograder check day01_softmax --graded --notebook PATH_OF_YOUR_NOTEBOOK`" in done.err
     notebook('check("softmax", graded=True)')
-    assert "hidden checks are in a checkout of the course" in capsys.readouterr().out
+    assert "this copy of the course has no hidden checks" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_the_isolation_level_is_named_and_a_weak_one_explained(work: Path, termi
     done = terminal("check", "day01", "--graded")
     assert done.status == 0
     assert "Isolation level none, seed" in done.out
-    assert done.err.startswith("isolation level none: your code can reach what you can")
+    assert done.err.startswith("isolation level none: your code can reach all that you can reach")
     monkeypatch.setattr(forkserver_pool, "refusals", {"namespaces": "no user namespaces"})
     assert terminal("check", "day01", "--graded").err == "isolation level none, not namespaces: no user namespaces\n"
 
@@ -367,7 +367,7 @@ def test_a_cell_that_was_run_and_not_saved_is_named(work: Path, kernel: cells.Ce
     names = {e.name for e in lesson(SOFTMAX).exercises}
     kernel.starts(Cell(source + "\n", "exercise-softmax"))
     assert re.fullmatch(
-        r"day01_softmax\.ipynb is graded as saved at [\d:]+\. Not run here as saved: `log_softmax`, `entropy`\.",
+        r"day01_softmax\.ipynb is graded as saved at [\d:]+\. You have not run the saved text of `log_softmax`, `entropy` here\.",
         graded.line_on_file(path, names),
     )
     for cell in solved()["cells"]:
@@ -376,10 +376,10 @@ def test_a_cell_that_was_run_and_not_saved_is_named(work: Path, kernel: cells.Ce
     assert re.fullmatch(r"day01_softmax\.ipynb is graded as saved at [\d:]+\.", graded.line_on_file(path, names))
     os.utime(path, (time.time() - 60,) * 2)
     kernel.starts(Cell("def softmax(logits):\n    return logits\n", "exercise-softmax"))
-    with pytest.raises(Exception, match=r"Nothing was graded: the saved file does not have `softmax` as you last ran it\. Save it"):
+    with pytest.raises(Exception, match=r"Nothing was graded: the saved file does not have `softmax` as you last ran it\. Save, then"):
         graded.line_on_file(path, names)
     os.utime(path, (time.time() + 1,) * 2)  # saved after that, with another text: the file is the newer one
-    assert "Not run here as saved: `softmax`." in graded.line_on_file(path, names)
+    assert "You have not run the saved text of `softmax` here." in graded.line_on_file(path, names)
 
 
 @pytest.mark.slow

@@ -163,7 +163,7 @@ def test_nothing_of_the_courses_engine_can_be_imported_by_a_student(racer_of: Ca
 
 def test_an_abort_that_forgets_nothing_is_found(racer_of: Callable[[str], Racer]) -> None:
     racer = racer_of(over_naive("class CapstoneEngine(Naive):\n    def abort(self, request_id): pass"))
-    with pytest.raises(Disqualified, match="which is not open"):
+    with pytest.raises(Disqualified, match="is unknown, complete or aborted"):
         rightness.aborted(racer, load_model("tiny", dtype=torch.float64), Draw(1, "aborted"))
 
 
@@ -283,8 +283,8 @@ class CapstoneEngine(Naive):
 @pytest.mark.parametrize(
     ("step", "said"),
     [
-        ("return [('few/9', 1)]", "'few/9', which is not open"),
-        ("got = super().step(); return got * 9", "which is not open"),
+        ("return [('few/9', 1)]", "request 'few/9', which is unknown"),
+        ("got = super().step(); return got * 9", "which is unknown, complete or aborted"),
         ("self.queue.clear(); return [(f'few/{n}', 1) for n in range(3)]", "tokens of 3 requests, but max_running is 2"),
         ("return 5", "instead of a list of"),
         ("return [('few/0', True)]", "instead of \\(request_id, token_id\\)"),
@@ -714,7 +714,7 @@ def test_a_notebook_without_an_engine_is_told_as_that() -> None:
 
 def test_a_missing_notebook_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_WORK", str(tmp_path))
-    with pytest.raises(CourseError, match=r"no notebook at .*`autograder work` puts the released one there"):
+    with pytest.raises(CourseError, match=r"no notebook at .*run `autograder work` to get the released one"):
         entry.notebook_of(None)
 
 

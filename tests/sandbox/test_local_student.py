@@ -290,7 +290,7 @@ def test_a_loop_that_calls_a_given_function_is_stopped(monkeypatch):
             with contextlib.suppress(BaseException):
                 model()
 
-    with pytest.raises(WorkerDied, match="calls of the function that was given"):
+    with pytest.raises(WorkerDied, match="calls of the function passed by the check"):
         LocalStudent({"f": f}).f(lambda: 1)
 
 

@@ -85,7 +85,7 @@ def test_a_deadlock_is_a_verdict_at_once(student):
     two = student.ranks(2)
     two.each("ring_sum", inputs(2))
     start = time.monotonic()
-    with pytest.raises(CheckFailed, match="nobody can go on: rank 0 waits for rank 1; rank 1 waits for rank 0"):
+    with pytest.raises(CheckFailed, match="no rank can continue: rank 0 waits for rank 1; rank 1 waits for rank 0"):
         two.each("all_wait", inputs(2))
     with pytest.raises(CheckFailed, match="rank 0 waits for rank 1, which has ended"):
         two.each("one_leaves", inputs(2))

@@ -83,7 +83,7 @@ def wait_until(ready: Any, seconds: float = 20) -> None:
 def test_what_is_printed_can_be_run():
     with command("--model", "tiny") as served:
         speed, line, curl, python = served.printed[-4:]
-        assert re.fullmatch(r"One request alone gets [1-9]\d* tokens a second here, just measured; .*", speed)
+        assert re.fullmatch(r"A single request gets [1-9]\d* tokens a second here, just measured; .*", speed)
         assert line == f"tiny answers at {served.base} (the chat page; Ctrl-C ends it)"
         assert served.base.startswith("http://127.0.0.1:")
         told = subprocess.run(shlex.split(curl), capture_output=True, text=True, timeout=60, check=True).stdout
@@ -115,7 +115,7 @@ def test_a_port_that_is_taken_is_named(capsys, monkeypatch):
     [
         (["--port", "70000"], "PORT must be 0 to 65535, got 70000"),
         (["--host", "no such host"], "HOST=no such host is no address of this machine"),
-        (["--host", "192.0.2.1"], "HOST=192.0.2.1 cannot be listened at"),
+        (["--host", "192.0.2.1"], "the server cannot listen on HOST=192.0.2.1"),
         (["--engine", "yours"], "ENGINE must be reference or mine, got yours"),
         (["--model", "/nowhere/model.gguf"], "/nowhere/model.gguf"),
         (["--model", "tiny", "--max-len", "5000"], "max_len must be 1 to 2048 for tiny, got 5000"),
@@ -213,7 +213,7 @@ def test_an_engine_that_ends_by_itself_ends_the_server(capfd):
         served.thread.join(20)
         assert not served.thread.is_alive()
         assert served.server.failed.is_set()
-    assert "The engine's task has ended, so nobody can be answered any more: KeyError: 'queue'" in capfd.readouterr().err
+    assert "The engine's task has ended, so the server cannot answer any more: KeyError: 'queue'" in capfd.readouterr().err
 
 
 # A student's own parts
@@ -234,7 +234,7 @@ def test_what_of_a_students_own_passes_its_checks_serves(tmp_path):
     nbformat.write(notebook, path)
     with command("--model", "tiny", "--engine", "mine", env={"COURSE_WORK": str(tmp_path / "work")}) as served:
         assert "this is my own AsyncEngine" in served.printed
-        line = "Yours: AsyncEngine, TextStream, sse_event, send_events. From the course until their checks pass: parse_params."
+        line = "Yours: AsyncEngine, TextStream, sse_event, send_events. The course's, until yours pass their checks: parse_params."
         assert line in served.printed
         with pytest.raises(openai.BadRequestError):  # the course's own looks
             client(served.base).completions.create(model="tiny", prompt="O", temperature=3)
@@ -254,6 +254,6 @@ def test_without_a_notebook_there_is_nothing_of_ones_own(tmp_path, capsys, monke
 
 def test_one_line_says_whose_the_parts_are():
     assert whose({}) == (
-        "Yours: nothing yet. From the course until their checks pass: AsyncEngine, TextStream, parse_params, sse_event, send_events."
+        "Yours: nothing yet. The course's, until yours pass their checks: AsyncEngine, TextStream, parse_params, sse_event, send_events."
     )
     assert whose(dict.fromkeys(OWN)) == "Yours: AsyncEngine, TextStream, parse_params, sse_event, send_events."

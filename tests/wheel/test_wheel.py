@@ -240,7 +240,7 @@ def test_day_1_is_done_and_the_folder_laid_out_again_keeps_it(command: Command, 
     (place / "course" / "start_here.md").unlink()
     told = command("prompt-to-token", "--no-lab", at=place / "work").stdout  # it finds the folder around it
     assert f"The course is in {place}\n" in told
-    assert "Kept as you changed them: 1 notebook;" in told
+    assert "Not updated, because you changed them: 1 notebook;" in told
     assert (place / NOTEBOOK).read_bytes() == mine
     assert (place / "course" / "start_here.md").exists()
     assert points(place) == worth
@@ -261,8 +261,8 @@ def test_a_wrong_softmax_fails_and_the_terminal_says_where_hidden_checks_are(com
 
     told = command("autograder", "check", "day01", "--graded", at=place, fails=True).stderr
     assert len(told.splitlines()) == 1
-    assert "hidden checks are in a checkout" in told
+    assert "this copy of the course has no hidden checks" in told
     assert "git clone" in told
     as_module = command("python", "-m", "autograder.cli", "check", "day01", "--graded", at=place, fails=True)
     assert as_module.stderr == told
-    assert "`grade` is not in this copy" in command("autograder", "grade", "day01", at=place, fails=True).stderr
+    assert "this copy of the course has no `grade`" in command("autograder", "grade", "day01", at=place, fails=True).stderr

@@ -1,4 +1,4 @@
-"""Equivalent mutants, which no caller within the rules can tell apart, each with its reason: `specimens/<topic>/equivalent.toml`.
+"""Equivalent mutants, which no caller within the rules can tell from the original, with reasons: `specimens/<topic>/equivalent.toml`.
 
     [[equivalent]]
     origin = "reference"
@@ -7,7 +7,7 @@
     after = "weights = shifted.exp_()"
     reason = "shifted was made in this function, and nothing reads it afterwards"
 
-after may be a list, if one reason holds for several changes of the same lines; nth names one of several places with the same lines.
+`after` is a list if one reason holds for several changes of the same lines. `nth` selects one of several places with the same lines.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ def read(topic: str, folder: Path = SPECIMENS) -> dict[Identity, str]:
 
 
 def not_a_reason(text: str) -> str | None:
-    """Return the problem with a reason, or None. A reason says why no caller can tell, not that none can."""
+    """Return the problem with a reason, or None. A reason must say why no caller can tell the mutant from the original."""
     if len(text.split()) < FEWEST_WORDS or NO_REASON.fullmatch(text):
-        return f"{text!r} is not a reason: say why no caller can tell the two apart"
+        return f"{text!r} is not a reason: say why no caller can tell the mutant from the original"
     return None
 
 
 def as_entries(mutants: Iterable[Mutant]) -> str:
-    """Return mutants in the form of the list, with reasons to be filled in; those of the same lines together."""
+    """Return mutants as entries of the list, with reasons to be filled in. Mutants of the same lines are grouped."""
     together: dict[tuple, list[Mutant]] = {}
     for mutant in mutants:
         i = mutant.identity
@@ -93,7 +93,7 @@ def as_entries(mutants: Iterable[Mutant]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a TOML string, literal if possible."""
+    """Return the text as a TOML string, literal if possible."""
     if "'" not in text and "\n" not in text:
         return f"'{text}'"
     if "'''" not in text and "\n" in text:

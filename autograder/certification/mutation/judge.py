@@ -56,8 +56,8 @@ class Outcome:
 class Mutation:
     """The outcomes of a topic's mutants.
 
-    stale: entries listed as equivalent whose mutant is killed or no longer exists. left_out: the number of mutants of right
-    versions that were not drawn.
+    stale: entries listed as equivalent whose mutant is killed or no longer exists.
+    left_out: the number of mutants of correct versions that were not drawn.
     """
 
     topic: str
@@ -93,7 +93,7 @@ def run(
     jobs: int | None = None,
     begin: Callable[[int], Callable[[], None]] | None = None,
 ) -> Mutation:
-    """Judge a topic's mutants: all of the reference and of a single named correct version, and one in `share` of all correct versions.
+    """Judge a topic's mutants. Of the mutants of all correct versions (origin `right` or `all`) only one in `share` is judged.
 
     begin: a function that takes the number of mutants to judge, and returns a function to call after each.
     """
@@ -131,7 +131,10 @@ def run(
 
 
 def drawn(mutant: Mutant, share: int) -> bool:
-    """Return whether a mutant is among one in `share`, by its digest: the same ones each time; a changed version gives new ones."""
+    """Return whether a mutant is in the sample of one in `share`.
+
+    The mutant's digest decides. So the sample stays the same until the version changes.
+    """
     return int(key(mutant), 16) % share == 0
 
 
@@ -143,7 +146,7 @@ def is_of(identity: Identity, origin: str) -> bool:
 def stale_entries(
     made: Sequence[Mutant], outcomes: Sequence[Outcome], listed: dict[Identity, str], *, exercise: str | None, origin: str
 ) -> list[tuple[Identity, str]]:
-    """Return the stale entries of the list, as far as this run covers them. made: includes mutants that were not drawn."""
+    """Return the listed entries that are stale, as far as this run covers them. made: all mutants, even those that were not drawn."""
     exist = {m.identity for m in made}
     found = {o.mutant.identity: o for o in outcomes}
     stale = [
@@ -183,7 +186,7 @@ def timing_checks(mutant: Mutant) -> list[Check]:
 
 
 def too_slow_for(mutant: Mutant) -> str | None:
-    """Return the check of speed that it fails, or None. An unclear measurement is not a failure."""
+    """Return the first speed check that the mutant fails, or None. An inconclusive measurement is not a failure."""
     far = RemoteStudent(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
     try:
         far.start()
@@ -194,7 +197,10 @@ def too_slow_for(mutant: Mutant) -> str | None:
 
 
 def hold_the_unchanged(topic: str, exercises: set[str]) -> None:
-    """Raise CourseError unless the reference passes the checks of its mutants within the same limits; otherwise they prove nothing."""
+    """Raise CourseError unless the unchanged reference passes the checks of its mutants within the same limits.
+
+    If the reference failed a check, a mutant's failure would prove nothing.
+    """
     cells = [Cell("reference", solution_source(topic))]
     checks = [check for exercise in sorted(exercises) for check in untimed(topic, exercise)]
     if (fails := first_failing(topic, cells, checks)) is not None:
@@ -229,7 +235,7 @@ def key(mutant: Mutant) -> str:
 
 
 def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
-    """Return counts in all, by topic and by exercise; each equivalence with its reason; survivors and stale entries."""
+    """Return the counts in total, by topic and by exercise, the equivalent mutants with reasons, the survivors and the stale entries."""
     topics: dict[str, Any] = {}
     for result in results:
         names = dict.fromkeys(o.mutant.exercise for o in result.outcomes)
@@ -254,9 +260,9 @@ def counted(topics: dict[str, Any]) -> dict[str, Any]:
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
-    """Return two runs as one: topics that the newer run judged are from it, all others from the older one, each with its run.
+    """Merge two runs. Topics that the newer run judged come from it, all others from the older run, each with its run's data.
 
-    Raises CourseError if the two differ in origin or share.
+    Raises CourseError if the two runs differ in origin or share.
     """
     if (asked := tuple(newer[name] for name in ("origin", "share"))) != (
         was := tuple(older.get(name, newer[name]) for name in ("origin", "share"))

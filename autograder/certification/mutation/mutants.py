@@ -1,7 +1,7 @@
 """Single-change mutants of the reference and of correct versions.
 
-A mutant is identified by its change, not by its line number: the changed lines as Python itself would write them, without
-comments, and the function. So it is the same one after lines have moved or a comment was corrected.
+A mutant is identified by its function and its changed lines, as Python itself would write them, without comments and line numbers. So a
+mutant stays the same when lines move or a comment changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ REFERENCE = "reference"
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity. origin: `reference` or `right_NAME.py`. where: the function, `KVCache.append`. before, after: the lines that differ."""
+    """The identity of a mutant.
+
+    origin: `reference` or `right_NAME.py`. where: the function, such as `KVCache.append`. before, after: the lines that differ.
+    """
 
     origin: str
     where: str
@@ -71,10 +74,11 @@ def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFEREN
 
 
 def mutate(topic: str, source: str, *, origin: str = REFERENCE, exercise: str | None = None, only: str | None = None) -> list[Mutant]:
-    """Return all mutants of a file, in its order, no two alike; `only` those of one outermost function or class.
+    """Return all mutants of a file, without duplicates, in the order of the file.
 
-    exercise: the one whose checks judge them; else that of the outermost function or class. In the reference, only lines between
-    solution marks are changed, and the defaults of such functions.
+    only: mutate only this outermost function or class. exercise: the exercise whose checks judge all mutants.
+    Without `exercise`, for the reference, each outermost function or class is an exercise. Then only lines between solution marks change,
+    and the defaults of functions that have such marks.
     """
     twins: Counter[Identity] = Counter()
     seen: set[tuple[str, str]] = set()
@@ -104,7 +108,7 @@ def plain(source: str) -> str | None:
 
 
 def difference(before: str, after: str) -> tuple[str, str]:
-    """Return the lines that differ, from the first to the last of them, without the indentation that they share."""
+    """Return (before, after): the lines from the first difference to the last, without their common indentation."""
     old, new = before.split("\n"), after.split("\n")
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -117,7 +121,7 @@ def difference(before: str, after: str) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Site:
-    """One change: its function, and the outermost definition and the whole source with it."""
+    """One change: the operator, the function, its outermost definition before and after, and the whole changed source."""
 
     operator: str
     where: str
@@ -127,7 +131,7 @@ class Site:
 
 
 def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> Iterator[Site]:
-    """Yield each single change, even if it does not compile."""
+    """Yield every single change, including changes that do not compile."""
     cst, operators = library()
     source = source.rstrip("\n") + "\n"
     wrapper = cst.metadata.MetadataWrapper(cst.parse_module(source))
@@ -138,7 +142,7 @@ def sites_of(source: str, *, between_marks: bool, only: str | None = None) -> It
     place = 0
 
     def exchanged(definition, before: str, node, other) -> str:
-        """Return the definition with one node exchanged: by its place in the text if possible, which is much faster."""
+        """Return the definition with one node replaced, by its place in the text if possible, because this is much faster."""
         if not isinstance(node, cst.BaseExpression):
             return code_of(definition.deep_replace(node, other))
         at = positions[node]
@@ -168,7 +172,7 @@ def marked_lines(source: str) -> Iterator[int]:
 
 
 def library():
-    """Return libcst and our operators, which need mutmut. Raises CourseError with the remedy if they are missing."""
+    """Return libcst and the course's operators. Raises CourseError with the remedy if libcst or mutmut is missing."""
     try:
         import libcst
         import libcst.metadata
@@ -180,7 +184,7 @@ def library():
 
 
 def make_visitor(cst, operators, wrapper, marked: set[int] | None):
-    """Return a visitor that collects (node, function, whether it is a return of a tensor) at every place to change."""
+    """Return a visitor that collects (node, function, whether the node returns a tensor) at every place to change."""
     positions = wrapper.resolve(cst.metadata.PositionProvider)
 
     class Sites(cst.CSTVisitor):
@@ -226,14 +230,14 @@ def make_visitor(cst, operators, wrapper, marked: set[int] | None):
                 self.found.append((node, ".".join(self.names), bool(self.tensor and self.tensor[-1])))
 
         def solves(self) -> bool:
-            """Return whether the definition has marks: parameters come before the marks of their function."""
+            """Return whether the definition has solution marks. If so, its parameters, which come before the marks, are changed, too."""
             return bool(self.solved and self.solved[-1])
 
     return Sites()
 
 
 def is_text(cst, node) -> bool:
-    """Return whether a statement is a docstring, or another string by itself."""
+    """Return whether a statement is a docstring or another bare string."""
     if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
         return False
     (only,) = node.body

@@ -49,7 +49,7 @@ def parsed(*texts: str) -> Iterator[cst.BaseExpression]:
 
 
 def name_of(call: cst.Call) -> str:
-    """Return the name of the function: `sum` for x.sum() and for sum(x)."""
+    """Return the name of the called function: `sum` for both x.sum() and sum(x)."""
     match call.func:
         case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
             return name
@@ -66,7 +66,7 @@ def numbers(node: cst.Integer | cst.Float) -> Iterator[cst.BaseExpression]:
 
 
 def operands(node: cst.BinaryOperation | cst.BooleanOperation) -> Iterator[cst.BaseExpression]:
-    """Yield each operand alone, and both exchanged if their order matters."""
+    """Yield each operand alone, and the two operands exchanged if their order matters."""
     yield node.left
     yield node.right
     if isinstance(node.operator, cst.Subtract | cst.Divide | cst.FloorDivide | cst.Modulo | cst.Power | cst.MatrixMultiply):
@@ -74,7 +74,7 @@ def operands(node: cst.BinaryOperation | cst.BooleanOperation) -> Iterator[cst.B
 
 
 def comparisons(node: cst.Comparison) -> Iterator[cst.BaseExpression]:
-    """Yield comparisons in the other direction, or loosened; a chain loses one link."""
+    """Yield the comparison with other operators, and a chain without its last link."""
     turned: dict[type, tuple[type, ...]] = {
         cst.LessThan: (cst.GreaterThan,), cst.GreaterThan: (cst.LessThan,), cst.LessThanEqual: (cst.GreaterThanEqual, cst.Equal),
         cst.GreaterThanEqual: (cst.LessThanEqual, cst.Equal), cst.Equal: (cst.LessThanEqual, cst.GreaterThanEqual),
@@ -104,7 +104,7 @@ def renamed(node: cst.Call, name: str) -> cst.Call:
 
 
 def calls(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """Yield the call left out: x.f(y) becomes x, f(x, y) becomes x or y."""
+    """Yield the object or an argument in place of the call: x.f(y) becomes x, f(x, y) becomes x or y."""
     module = isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name) and node.func.value.value in ("torch", "math")
     if isinstance(node.func, cst.Attribute) and not module:
         yield bracketed(node.func.value)
@@ -134,7 +134,7 @@ def arguments(node: cst.Call) -> Iterator[cst.BaseExpression]:
 
 
 def in_place(node: cst.Call) -> Iterator[cst.BaseExpression]:
-    """Yield x.exp_() for x.exp() if x has a name: other references to that tensor see the change."""
+    """Yield x.exp_() for x.exp() if x can have other references, which then see the change."""
     if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name | cst.Attribute | cst.Subscript):
         name = node.func.attr.value
         if hasattr(torch.Tensor, f"{name}_") and not name.endswith("_"):
@@ -149,7 +149,7 @@ def in_place_arithmetic(node: cst.BinaryOperation) -> Iterator[cst.BaseExpressio
 
 
 def dtypes(node: cst.Attribute) -> Iterator[cst.BaseExpression]:
-    """Yield another dtype: torch.float32, x.float, or x.dtype taken for float32."""
+    """Yield another dtype in place of one such as torch.float32, x.float or x.dtype."""
     for other in DTYPES.get(node.attr.value, ()):
         yield node.with_changes(attr=cst.Name(other))
     if node.attr.value == "dtype":
@@ -157,7 +157,7 @@ def dtypes(node: cst.Attribute) -> Iterator[cst.BaseExpression]:
 
 
 def dimensions(node: cst.Arg) -> Iterator[cst.CSTNode]:
-    """Yield another dimension in place of the last; not 1, because -1 can mean it."""
+    """Yield other dimensions in place of -1, except 1, which may be the same dimension."""
     if is_last_dimension(node):
         for other in parsed("0", "-2", "None"):
             yield node.with_changes(value=other)
@@ -168,7 +168,7 @@ def is_last_dimension(node: cst.Arg) -> bool:
 
 
 def is_guard(node: cst.Arg) -> bool:
-    """Return whether an argument is zip's strict, which has no effect if lengths agree, as they do here."""
+    """Return whether an argument is zip's `strict`, which changes nothing because the lengths agree here."""
     return node.keyword is not None and node.keyword.value == "strict"
 
 
@@ -203,7 +203,7 @@ def conditions(node: cst.If | cst.While | cst.IfExp | cst.CompIf) -> Iterator[cs
 
 
 def iterated(node: cst.For | cst.CompFor) -> Iterator[cst.CSTNode]:
-    """Yield the iteration without the first and without the last item."""
+    """Yield the loop without its first item, and the loop without its last."""
     if isinstance(node.iter, cst.Name | cst.Attribute | cst.Subscript):
         for other in parsed(f"{code(node.iter)}[1:]", f"{code(node.iter)}[:-1]"):
             yield node.with_changes(iter=other)
@@ -222,7 +222,7 @@ def simple_statements(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
 
 
 def loops(node: cst.For | cst.While) -> Iterator[cst.CSTNode]:
-    """Yield no loop, and one that runs once at most."""
+    """Yield `pass` in place of the loop, and the loop stopped after its first iteration."""
     yield cst.SimpleStatementLine([PASS])
     body = list(node.body.body)
     if isinstance(node.body, cst.IndentedBlock):
@@ -230,12 +230,12 @@ def loops(node: cst.For | cst.While) -> Iterator[cst.CSTNode]:
 
 
 def withs(node: cst.With) -> Iterator[cst.CSTNode]:
-    """Yield the body alone."""
+    """Yield the body without its `with`."""
     yield cst.If(test=ALWAYS, body=node.body)
 
 
 def tries(node: cst.Try) -> Iterator[cst.CSTNode]:
-    """Yield the body without the handlers or the final block, or with a final block that an exception skips."""
+    """Yield the body without the handlers or the final block, and with a final block that an exception skips."""
     if node.finalbody is not None and not node.handlers:
         yield cst.If(test=ALWAYS, body=node.body)
         block = node.finalbody.body
@@ -269,7 +269,7 @@ def returns(node: cst.Return) -> Iterator[cst.CSTNode]:
 
 
 def defaults(node: cst.Param) -> Iterator[cst.CSTNode]:
-    """Yield a parameter without its default, and with another default for None."""
+    """Yield a parameter without its default, and with 0 or 1 in place of the default None."""
     if node.default is not None:
         yield node.with_changes(default=None, equal=cst.MaybeSentinel.DEFAULT)
         if isinstance(node.default, cst.Name) and node.default.value == "None":
@@ -302,7 +302,7 @@ OWN: tuple[tuple[type | tuple[type, ...], Operator], ...] = (
 
 
 def replacements(node: cst.CSTNode, *, tensor: bool = False) -> Iterator[tuple[str, cst.CSTNode]]:
-    """Yield (operator, replacement of the node). tensor: the node is a return of a function that returns a tensor."""
+    """Yield (operator, replacement of the node). tensor: True if the function around a return node returns a tensor."""
     for kind, operator in mutation_operators:
         if isinstance(node, kind):
             yield from ((f"mutmut.{operator.__name__.removeprefix('operator_')}", other) for other in operator(node) if wanted(node, other))
@@ -314,7 +314,7 @@ def replacements(node: cst.CSTNode, *, tensor: bool = False) -> Iterator[tuple[s
 
 
 def wanted(node: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Return whether a mutant by mutmut is worth judging: not another spelling of the same name, nor a change of `strict` in zip."""
+    """Return whether a mutant by mutmut is worth judging. Another spelling of the same name and a change of zip's `strict` are not."""
     if isinstance(node, cst.SimpleString) and isinstance(other, cst.SimpleString):
         return not same_name(str(node.evaluated_value), str(other.evaluated_value))
     if isinstance(node, cst.Call) and isinstance(other, cst.Call):

@@ -15,7 +15,7 @@ from ...lessons.marks import free_names
 
 
 def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: str, given: set[str]) -> tuple[str, str]:
-    """Return the source of everything that a test uses, and its own. given: names that exist anyway.
+    """Return (the source of everything that a test uses, the test's own source). given: names that are defined anyway.
 
     Raises CourseError for a value that cannot be copied.
     """
@@ -24,7 +24,7 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
     def take(name: str, value: Any) -> None:
         if name == exercise:
             repeated = "A test that repeats your function repeats its mistakes."
-            raise CourseError(f"it uses your own {exercise}: write down the expected value, or a rule for it. {repeated}")
+            raise CourseError(f"it uses your own {exercise}: write the expected value, or a rule that it follows. {repeated}")
         if name in taken or name in given or (name not in namespace and hasattr(builtins, name)):
             return
         taken[name] = ""  # it may use itself
@@ -44,7 +44,7 @@ def gathered(test: Callable[..., Any], namespace: dict[str, Any], *, exercise: s
             return f"{name} = {value!r}"
         if isinstance(own, str) and importable(own, getattr(value, "__qualname__", "")):
             return f"from {own} import {value.__qualname__} as {name}"
-        raise CourseError(f"it uses `{name}` of your notebook, which cannot be copied: define it inside the test.")
+        raise CourseError(f"it uses `{name}` of your notebook, a value that cannot be copied: define `{name}` inside the test.")
 
     name = getattr(test, "__name__", "")
     if not isinstance(test, types.FunctionType) or not name.isidentifier():
@@ -60,7 +60,7 @@ def source_of(function: Any, name: str) -> str:
     try:
         return textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError, SyntaxError):
-        raise CourseError(f"the source of `{name}` cannot be found: define it in a cell, run that, and then this one.") from None
+        raise CourseError(f"the source of `{name}` cannot be found: define the function in a cell, run that cell, then this one.") from None
 
 
 def is_literal(value: Any) -> bool:

@@ -31,11 +31,14 @@ SEEDS = 3
 
 
 class NotSeen(BaseException):
-    """A check's request for more than a test has. As a BaseException it passes a check's `except Exception`."""
+    """A check's request for something that a written test cannot use.
+
+    This is a BaseException, so that a check's `except Exception` does not catch it.
+    """
 
 
 class OnlySeen:
-    """A check's `student`, limited to the means that a test has."""
+    """A check's `student`, limited to what a written test can use."""
 
     def __init__(self, far: RemoteStudent) -> None:
         self._far = far
@@ -58,7 +61,7 @@ def not_seen(name: str) -> Any:
 
 
 class OnlyCalled:
-    """A function of the student's, called or read as a test can."""
+    """A function of the student, limited to what a written test can do with it."""
 
     def __init__(self, function: RemoteFunction) -> None:
         self._function = function
@@ -77,7 +80,7 @@ class OnlyCalled:
 
 
 def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) -> str:
-    """Return the title of the first of these checks that fails by something that a test sees too, or "" for none."""
+    """Return the title of the first of these checks that fails in a way that a written test can see; "" for none."""
     for check in checks:
         try:
             verdict = run_check(topic, check, OnlySeen(far), seed=seed)
@@ -89,7 +92,10 @@ def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) ->
 
 
 def seen(which: Task, specimen: Specimen) -> list[str]:
-    """Return the title of the failing check for each seed, as far as a test sees it, up to the first seed without one."""
+    """Return the title of a failing check for each seed, up to and including the first seed without one ("").
+
+    Only failures that a written test can see count.
+    """
     checks = select(which.topic, exercise=which.exercise, timing=False)
     titles = []
     for seed in range(SEEDS):
@@ -105,7 +111,7 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
 
 
 def sort(which: Task, wrong: list[Specimen]) -> dict[str, list[str]]:
-    """Return {incorrect version: the failing check for each seed}; it counts if none of these is empty."""
+    """Return {incorrect version: the failing check for each seed}. A version counts if every seed has a failing check."""
     with one_thread(), not_seen("on_meta"), not_seen("awaited"), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         return dict(zip(map(name_of, wrong), pool.map(lambda each: seen(which, each), wrong), strict=True))
 

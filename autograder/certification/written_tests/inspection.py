@@ -1,4 +1,4 @@
-"""Remarks on a test's source that looks for more than a function's results. They cost no points: such attempts lead nowhere."""
+"""Remarks on a test whose source looks for more than a function's results. Remarks cost no points, because such attempts gain nothing."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ATTRIBUTES = frozenset({
     "__code__", "__closure__", "__globals__", "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__wrapped__",
     "_getframe",
 })  # fmt: skip
-PEEKS = "Its argument is a proxy, the same for every version, and the version's code is in another process: it learns nothing from that."
-KEEPS = "It runs in a new process for each version: nothing of the previous one remains."
+PEEKS = "That shows nothing: the argument is the same proxy for every version, and the version's code runs in another process."
+KEEPS = "The test runs in a new process for each version, so nothing stored by an earlier run remains."
 PATCHES = "The version runs in another process, where the change has no effect."
 
 
 def remarks(source: str) -> list[str]:
-    """Return one sentence for each kind of futile attempt, with the first place."""
+    """Return one sentence for each kind of futile attempt in a test, with the line of the first."""
     try:
         tree = parse(source)
     except SyntaxError:

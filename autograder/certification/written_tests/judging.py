@@ -1,7 +1,7 @@
 """Runs of a test on every version of an exercise. Each run has two processes of its own: one with the test, one with the version.
 
 Both are workers as submissions have them, with the same isolation and limits. The judge passes calls from one to the other. The order of
-the versions is random, and a test that tries to recognise a version finds the same proxy each time, without anything that it left there.
+the versions is random, and a test that tries to recognise a version finds the same proxy each time, without traces of earlier runs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ USED_CELL, TEST_CELL = "what the test uses", "the test"
 
 @dataclass(frozen=True)
 class Run:
-    """One test against one version. outcome: accepts, rejects, or how its process ended: timeout, crashed, memory, slow."""
+    """The run of one test on one version. outcome: accepts, rejects, timeout, crashed, memory or slow."""
 
     outcome: str
     message: str = ""
@@ -59,7 +59,10 @@ class Run:
 
 @dataclass
 class Judged:
-    """The result for a test. refused: a run that rejects a correct version; score is then 0, and incorrect ones may not have been run."""
+    """The result for a test.
+
+    refused: a run that rejects a correct version. Then score is 0, and incorrect versions may not have been run.
+    """
 
     right_total: int
     wrong_total: int
@@ -83,7 +86,7 @@ class Judged:
 
 
 class TestDoesNotRun(CourseError):
-    """An exception in the test's cell, before there was a test to run."""
+    """An exception in the cell that defines the test."""
 
     __test__ = False
 
@@ -100,7 +103,7 @@ def judge(
 ) -> Judged:
     """Run the function `test_name` of `source` on all versions. uses: the code before it. Raises TestDoesNotRun, InfrastructureFault.
 
-    The first run is with a correct version, and tests the test: if that is not accepted, no other version is run.
+    The first run uses a correct version. If the test does not accept this version, no other version is run.
     """
     luck = random.Random(draw) if draw is not None else random.SystemRandom()
     every, cells = list(task.versions), [Cell(USED_CELL, uses), Cell(TEST_CELL, source)]
@@ -151,7 +154,7 @@ def note(judged: Judged, version: Version, made: list[Run]) -> None:
 
 
 def run(task: Task, cells: list[Cell], test_name: str, version: Version, *, seed: int) -> Run:
-    """Run a test once on one version. cells: with the test, and what it uses."""
+    """Run a test once on one version. cells: the code that the test uses, and the test."""
     earlier = earlier_sources(task.topic)
     tester = RemoteStudent(task.topic, [Cell("setup", task.setup), Cell("handed", HANDED), *cells], earlier, seed=seed)
     own = [Cell(version.file, version.source)] if version.source is not None else []
@@ -247,18 +250,18 @@ class PassingOn:
 
 
 class NotPublic(Exception):
-    """A request for a name that a test may not ask an object for."""
+    """A request for an attribute that a test may not use."""
 
 
 def public(target: Handle, name: str) -> str:
-    """Return the name of a public attribute. Raises NotPublic for a private name, and for a name of the handle itself."""
+    """Return the name of a public attribute. Raises NotPublic for a private name, and for an attribute of the handle itself."""
     if name.startswith("_") or name in Handle.OWN or hasattr(type(target), name):
         raise NotPublic(f"{name!r} is not a public attribute of a {target.type_name}")
     return name
 
 
 def refuse_objects(value: Any) -> None:
-    """Raise TypeError for an object: only data goes from a test to a version, and back."""
+    """Raise TypeError for an object, because only data can pass between a test and a version."""
     if isinstance(value, Handle):
         raise TypeError(f"only data can be passed or returned here, and a {value.type_name} is not data")
     if isinstance(value, torch.Tensor | str | bytes):

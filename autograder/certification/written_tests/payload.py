@@ -8,9 +8,9 @@ from typing import Any
 
 
 def judged_test_run(ask: Any, test_name: str, exercise: str, seed: int) -> Any:
-    """Run a test against the version that `ask` reaches. Return "returned" if the test returns a value, and raise what it raises.
+    """Run a test on the version that `ask` reaches. Return "returned" if the test returns a value. Raises the test's exception.
 
-    The test's cells share this namespace and may redefine its names. All helpers therefore have a prefix, and imports are in functions.
+    The test's cells share this namespace and may redefine its names. So all helpers have a prefix, and imports are inside functions.
     """
     import random
 
@@ -28,7 +28,7 @@ def _judged_version(ask: Any, exercise: str) -> Any:
     """Return a function with the exercise's name that passes each call on to the version."""
 
     def came(request: dict[str, Any], args: Any = ()) -> Any:
-        """Return or raise the outcome of one request, after the version's changes to its arguments are copied back."""
+        """Send one request and return or raise its outcome. Copy the version's changes back into the arguments."""
         reply = ask(request)
         if "raised" in reply:
             if reply["raised"][:1] == ["StopIteration"]:
@@ -48,7 +48,7 @@ def _judged_version(ask: Any, exercise: str) -> Any:
 
 
 def _judged_exception(classes: list[str], message: str) -> BaseException:
-    """Make an exception of the class that the version raised: the test's own of that name, or the nearest one of Python's."""
+    """Make an exception of the class that the version raised: the test's own class of this name, or the nearest built-in class."""
     import builtins
 
     known = {**vars(builtins), **globals()}
@@ -80,7 +80,7 @@ def _judged_write_back(old: Any, new: Any) -> None:
 
 
 class _JudgedThing:
-    """An object of the version's. It stays in the version's process, and each use of it is passed on."""
+    """A handle for an object in the version's process. Each use of the handle is passed on to that process."""
 
     def __init__(self, came: Any, number: int, type_name: str) -> None:
         vars(self).update(_JudgedThing__came=came, _JudgedThing__number=number, _JudgedThing__type=type_name)

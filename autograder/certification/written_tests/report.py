@@ -16,10 +16,10 @@ from .tasks import Task, task
 
 NUDGES = 3
 """The number of rules that are named at once: those that most of the accepted incorrect versions break."""
-SEED = "draw from a generator with a seed of its own."
+SEED = "draw from a generator with a fixed seed."
 ENDED = {
     "timeout": "it did not end in time. Does every loop of the test end?",
-    "slow": "it did not end in time. It calls the function too often: fewer and smaller cases will do.",
+    "slow": "it did not end in time. It calls the function too often: use fewer and smaller cases.",
     "crashed": "its process ended before the test did.",
     "memory": "it used up the memory.",
 }
@@ -51,7 +51,7 @@ def report_on_source(
 def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
     if judged.refused is not None:
         if judged.refused.kind == "NotImplementedError" and judged.refused.message == name:
-            return [f"{name}: not written yet. Write it in the cell above, run that, then this one."]
+            return [f"{name}: not written yet. Write the test in the cell above, run that cell, then this one."]
         luck = [f"In another run it accepted the same version: {SEED}"] if judged.unsure else []
         return [why_refused(judged.refused, name), *luck, *remarked]
     lines = [
@@ -59,7 +59,7 @@ def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
         f"rejects {judged.rejected} of {judged.wrong_total} incorrect ones. Score: {judged.score:.0%}."
     ]
     if judged.returned:
-        lines.append("It returns a value, which is ignored: a test rejects by raising, as `assert` does.")
+        lines.append("The test returns a value, which is ignored: to reject a version, raise an exception, as `assert` does.")
     if judged.unsure:
         versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
         count = "it does" if judged.unsure == 1 else "they do"

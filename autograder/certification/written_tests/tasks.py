@@ -1,8 +1,8 @@
 """Exercises for which a test can be written, and the versions that it runs on.
 
-`tasks/<exercise>.toml` sorts the incorrect versions of an exercise. One that counts is listed under the docstring's rule that it breaks:
-the report on an accepted version names that rule, and nothing else. Each that does not count is listed under `left_out`, which
-`counting.py` computes.
+`tasks/<exercise>.toml` sorts the incorrect versions of an exercise. A version that counts is listed under the docstring's rule that
+it breaks; if a test accepts the version, the report names only that rule. Versions that do not count are listed under `left_out`;
+`counting.py` computes which these are.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ REFERENCE = "right_reference.py"
 
 @dataclass(frozen=True)
 class Version:
-    """A version. file: its name in tests and tables, which a student never sees. source: None for the course's own answer."""
+    """A version of an exercise.
+
+    file: its name in tests and tables, never shown to students. source: None for the course's own answer.
+    """
 
     file: str
     right: bool
@@ -42,7 +45,7 @@ class Task:
 
     @functools.cached_property
     def versions(self) -> list[Version]:
-        """Return the versions for a test: the correct ones, the course's own first, and the incorrect ones that count."""
+        """Return the versions to test: the course's own answer, other correct versions, and the incorrect versions that count."""
         found = [Version(REFERENCE, True, None)]
         rule_of = {name: rule for rule, names in self.rules.items() for name in names}
         for each in self.specimens:
@@ -64,7 +67,7 @@ class Task:
 
     @functools.cached_property
     def setup(self) -> str:
-        """Return the setup cell of the lesson: a test may use its names."""
+        """Return the lesson's setup cell, whose names a test may use."""
         return next(cell.source for cell in lesson(find_day(self.topic)).cells if cell.role == "setup")
 
 

@@ -49,7 +49,7 @@ def small(student: Any, rng: torch.Generator, dtype: torch.dtype = torch.float64
 
 
 def believing(student: Any, after: list[list[float]]) -> Any:
-    """Return a model of two layers whose logits depend on the last token alone: after[t] follows token t."""
+    """Return a model of two layers whose logits depend only on the last token: the logits after token t are after[t]."""
     vocab = len(after)
     config = small_config(vocab_size=vocab, hidden_size=vocab, rms_norm_eps=1e-9, tie_word_embeddings=False, max_position_embeddings=512)
     weights = small_weights(torch.Generator().manual_seed(0), config)
@@ -61,12 +61,12 @@ def believing(student: Any, after: list[list[float]]) -> Any:
 
 
 def sure_after(student: Any, following: list[int]) -> Any:
-    """Return a model that leaves no choice: after token t comes following[t]."""
+    """Return a model that, after token t, is sure of token following[t]."""
     return believing(student, [[SURE * (v == f) for v in range(len(following))] for f in following])
 
 
 def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
-    """Return the new tokens (B, n) of `generate_cached`, after a look at form and prompt."""
+    """Return the new tokens (B, n) of `generate_cached`, after a check of their form and of the prompt."""
     got = student.generate_cached(model, idx, _unchanged=True, **options)
     that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
     that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
@@ -83,7 +83,7 @@ def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
 
 
 def unrolled(model: Model, idx: Tensor, steps: int, block_size: int, eos: int | None = None) -> Tensor:
-    """Return the greedy tokens of the loop without a cache. After its first EOS a row gets EOS; the last row's EOS ends all."""
+    """Return the greedy tokens of the loop without a cache. After its first EOS a row gets only EOS. The last row's EOS ends the loop."""
     ids = idx
     for _ in range(steps):
         ids = torch.cat((ids, model(ids[:, -block_size:])[:, -1].argmax(dim=-1, keepdim=True)), dim=1)
@@ -92,13 +92,13 @@ def unrolled(model: Model, idx: Tensor, steps: int, block_size: int, eos: int | 
 
 
 def ended(new: Tensor, eos: int) -> Tensor:
-    """Return rows (B, n) filled with EOS from their first one on, as long as the longest."""
+    """Return rows (B, n) with EOS after each row's first EOS, cut to the length of the longest row."""
     rows = [row[: row.index(eos) + 1] if eos in row else row for row in new.tolist()]
     return filled(rows, eos)
 
 
 def written(function: Any) -> None:
-    """Let a stub say that it is not written yet, before another exercise's stub does."""
+    """Raise NotImplementedError if the function is a stub, before the stub of another exercise does."""
     try:
         function(None, None, None)
     except NotImplementedError:
@@ -108,7 +108,7 @@ def written(function: Any) -> None:
 
 
 class Twin:
-    """The student's cache, and beside it what it should hold. Every append is compared."""
+    """The student's cache, with a copy of the expected contents. Every append is compared."""
 
     def __init__(self, student: Any, rng: torch.Generator, config: Config, batch: int, max_len: int, **options: Any) -> None:
         self.cache = student.KVCache(config, batch, max_len, **options)
@@ -120,7 +120,7 @@ class Twin:
         self.held: list[list[tuple[Tensor, Tensor]]] = [[] for _ in range(self.config.num_hidden_layers)]
 
     def draw(self, t: int) -> Tensor:
-        """Return (B, K, t, Dh), stored token by token in memory, as split_heads returns it."""
+        """Return a random tensor (B, K, t, Dh), stored token by token in memory, like a result of split_heads."""
         shape = (self.batch, t, self.config.num_key_value_heads, self.config.head_dim)
         return torch.randn(shape, generator=self.rng, dtype=torch.float64).to(self.dtype).transpose(1, 2)
 
@@ -135,7 +135,7 @@ class Twin:
 
 
 def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: Any) -> Tensor:
-    """Return logits of all positions, the ids fed in chunks; the cache's length is looked at on the way."""
+    """Feed the ids in chunks and return the logits of all positions. Check the cache's length after each chunk."""
     pieces, start = [], int(cache.length)
     for chunk in ids.split(sizes, dim=1):
         logits = student.forward_cached(model, chunk, cache, _unchanged=True)
@@ -154,7 +154,7 @@ def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: An
 
 @functools.cache
 def least_flops(reference: Any, t0: int, g: int) -> int:
-    """Return FLOPs of the reference for so many tokens of `tiny`, greedy, with a window that holds them all."""
+    """Return the reference's FLOPs for this many greedy tokens of `tiny`, with a window that contains them all."""
     model = whole(torch.float32).weights_only()
     with counting() as work:
         reference.generate_cached(model, torch.ones(1, t0, dtype=torch.int64), max_new_tokens=g, block_size=t0 + g, temperature=0.0)

@@ -1,4 +1,4 @@
-"""Checks by a rehearsal on the meta device: every tensor has to be on the device of the arguments."""
+"""Checks on the meta device: every tensor that a function makes has to be on the device of its arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.sandbox.protocol.handles import Rehearsal
 
 
 def on_one_device(rehearsal: Rehearsal) -> None:
-    """Fail if a line made a tensor on another device, as far as the rehearsal came. Asking for a value ends it and is not a fault."""
+    """Fail if a line of the rehearsal made a tensor on another device. Reading a value ends the rehearsal, and is not a fault."""
     that(
         not rehearsal.stray, "a tensor is made on another device than the arguments'", expected="`device=` of a tensor that is there",
         got=rehearsal.stray, cause="With the model on a GPU this line would make it on the CPU, and the two cannot be combined.",
@@ -23,8 +23,10 @@ def on_one_device(rehearsal: Rehearsal) -> None:
 
 
 def stays_on_its_device(function: Any, *args: Any, shape: Sequence[int], dtype: torch.dtype = torch.float32) -> None:
-    """Fail if `function`, one of the student's, called with tensors on the meta device, makes one elsewhere, or gives another
-    `shape` or `dtype`, as far as the rehearsal comes."""
+    """Fail if a function of the student, called with tensors on the meta device, makes a tensor on another device.
+
+    A result of another `shape` or `dtype` fails, too. If the function reads a value, the rehearsal ends there, and the rest is not checked.
+    """
     rehearsal = function.on_meta(*args)
     on_one_device(rehearsal)
     if not rehearsal.asked:

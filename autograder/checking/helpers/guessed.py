@@ -1,7 +1,8 @@
-"""Helpers of the visible and the hidden checks of speculative decoding: the distribution of `verify_sampled`, and drafts that keep books.
+"""Helpers of the visible and the hidden checks of speculative decoding: the distribution of `verify_sampled`, and drafts that keep records.
 
-Nothing is drawn to find a distribution. `verify_sampled` is given its random numbers, so the unit interval of each is cut where an
-outcome can change, one call is made in each cell, and the outcomes are weighed by the cells' sizes: the only error is rounding.
+The distribution is computed without sampling. `verify_sampled` gets its random numbers as arguments. The unit interval of each number is
+cut where an outcome can change, one call is made in each cell, and the outcomes are weighed by the cells' sizes. The only error is
+rounding.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Chain = Sequence[Sequence[float]]
 
 
 def rows_after(chain: Chain, tokens: Iterable[int]) -> Tensor:
-    """Return the chain's distributions at the start and after each of the tokens (len(tokens) + 1, V), float64."""
+    """Return the chain's distributions at the start and after each token, as one tensor (len(tokens) + 1, V), float64."""
     return torch.tensor([chain[0], *(chain[t + 1] for t in tokens)], dtype=torch.float64)
 
 
@@ -43,7 +44,7 @@ def joint_law(chain: Chain, n: int) -> Tensor:
 
 
 def cells(cuts: Iterable[float]) -> list[tuple[float, float]]:
-    """Return (middle, length) of the pieces between cuts of the unit interval. Equal cuts that rounding separates leave no piece."""
+    """Return (middle, length) of the pieces between cuts of the unit interval. Cuts that differ only by rounding make no piece."""
     edges = sorted({0.0, 1.0, *(cut for cut in cuts if 0 < cut < 1)})
     return [((low + high) / 2, high - low) for low, high in itertools.pairwise(edges) if high - low > 1e-12]
 
@@ -60,10 +61,11 @@ class Trial:
 
 
 def trials(p: Chain, q: Chain, k: int) -> list[Trial]:
-    """Return the calls whose weighed outcomes are the distribution. The weights add up to 1.
+    """Return calls whose weighted outcomes are the exact distribution. The weights add up to 1.
 
-    The interval of u[i] is cut where a right or a wrong rule can keep a token: at p/q, at p and at q. So the rules are distinguished
-    exactly. The interval of u[k] is cut where a draw from any residual or from the last row goes on to the next token.
+    u[i] has one value in each interval between p/q, p and q, the thresholds at which a right or a wrong rule keeps a token.
+    So the rules are distinguished exactly. u[k] has one value in each interval between the points at which a draw from any residual,
+    or from the last row, moves on to the next token.
     """
     found = []
     for draft in itertools.product(range(len(q[0])), repeat=k):
@@ -104,7 +106,7 @@ def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float
 
 
 def emitted(tokens: Any, k: int, vocab: int) -> list[int]:
-    """Return the tokens, after a look at their form: a list of 1 to k + 1 ids."""
+    """Check that the tokens are a list of 1 to k + 1 ids, and return them."""
     that(isinstance(tokens, list), "the result is not a list", got=type(tokens).__name__)
     that(1 <= len(tokens) <= k + 1, "wrong number of tokens", expected=f"1 to {k + 1} for a draft of {k}", got=len(tokens))
     that(all(type(token) is int for token in tokens), "the tokens are not ints", got=tokens)
@@ -113,7 +115,10 @@ def emitted(tokens: Any, k: int, vocab: int) -> list[int]:
 
 
 def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the tokens") -> list[float]:
-    """Fail unless `verify_sampled` makes exactly the chain p from drafts of q. Return the probability of each number of tokens."""
+    """Fail unless `verify_sampled` turns drafts from q into tokens with exactly the distribution p.
+
+    Return the probability of each number of tokens.
+    """
     law, lengths = law_of(student, p, q, k)
     want = joint_law(p, k + 1)
     for n in range(1, k + 2):  # of the first token, of the first two, ...: the shortest that is wrong says most
@@ -138,7 +143,7 @@ def has_the_law(student: Any, p: Chain, q: Chain, k: int, *, what: str = "the to
 
 @dataclass
 class Books:
-    """A draft that records its calls, as (text so far, k), and for each call the number of guesses and the guesses."""
+    """A draft that records its calls: (text so far, k), the number of guesses, and the guesses."""
 
     asked: list[tuple[list[int], int]] = field(default_factory=list)
     given: list[int] = field(default_factory=list)
@@ -159,7 +164,7 @@ class Books:
 
 @dataclass
 class Oracle(Books):
-    """A draft that guesses the text that will come; `off` is added to each of its tokens from number `right` of a guess on."""
+    """A draft that guesses the coming text. `off` is added to every token of a guess after its first `right` tokens."""
 
     text: list[int] = field(default_factory=list)
     vocab: int = 0
@@ -181,7 +186,10 @@ class Lookup(Books):
 
 @dataclass
 class Drawn(Books):
-    """A draft that draws from a chain by the last token and returns its rows as q, or None if `certain`. some: it may guess fewer."""
+    """A draft that draws tokens from a chain, and returns the chain's rows as q, or None if `certain`.
+
+    some: the draft may return fewer than k guesses.
+    """
 
     chain: Chain = ()
     generator: torch.Generator = field(default_factory=torch.Generator)
@@ -202,7 +210,7 @@ class Drawn(Books):
 
 
 def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
-    """Return the expected result of `lookup_draft`, found from the left."""
+    """Return the expected result of `lookup_draft`, by a search from the left."""
     for n in range(max_ngram, 0, -1):
         starts = [start for start in range(len(ids) - n) if ids[start : start + n] == ids[len(ids) - n :]]
         if starts and n < len(ids):
@@ -211,7 +219,7 @@ def looked_up(ids: list[int], max_ngram: int, k: int) -> list[int]:
 
 
 def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: Any) -> list[int]:
-    """Return the new tokens of `generate_speculative`, after a look at form and prompt."""
+    """Return the new tokens of `generate_speculative`, after a check of their form and of the prompt."""
     got = student.generate_speculative(model, idx, draft=draft, _unchanged=True, **options)
     that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
     that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
@@ -229,7 +237,10 @@ def speculated(student: Any, model: Any, idx: Tensor, *, draft: Any, **options: 
 
 @torch.no_grad()
 def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) -> list[tuple[list[int], str]]:
-    """Return greedy texts of loops that leave refused guesses in the cache, all of them or one, with the sentence that says so."""
+    """Return (text, sentence) of two wrong greedy loops: all refused guesses stay in the cache, or one of them does.
+
+    The sentence names the mistake.
+    """
     texts, end = [], idx.shape[1] + limit
     for too_many, told in (
         (None, "The keys of refused guesses are still in the cache: truncate it after every round."),
@@ -251,7 +262,7 @@ def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) ->
 
 
 def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit: int, block_size: int = 1024) -> None:
-    """Fail unless a draft was asked with the text as it was then, each time a longer one, and for no more than was of use."""
+    """Fail unless a draft was always asked with the current text, each time a longer one, and for no more guesses than are useful."""
     T, text = idx.shape[1], idx[0].tolist() + new
     before = T
     for ids, n in draft.asked:
@@ -279,10 +290,10 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
 
 
 def replaced_by_another(draft: Books, idx: Tensor, new: list[int]) -> None:
-    """Fail if a round ends with one of its guesses.
+    """Fail if a guess of the draft is the last token of a round.
 
-    After a kept guess comes a token of the pass. A refused guess is more probable in the draft than in the model: its residual is 0, and
-    it cannot replace itself.
+    After a kept guess comes a token of the model's pass. A refused guess is more probable in the draft than in the model. So its residual
+    is 0, and the same token cannot replace it.
     """
     text, lengths = idx[0].tolist() + new, [len(ids) for ids, _ in draft.asked]
     for guess, before, after in zip(draft.guesses, lengths, lengths[1:], strict=False):
@@ -302,7 +313,7 @@ ORDER = ((1, 0, 2, 3), (2, 0, 3, 1), (3, 1, 0, 2), (0, 2, 1, 3))
 
 
 def after_each(law: Sequence[float]) -> Chain:
-    """Return a chain in which the ranks of the tokens have this distribution after every token. So the ranks of a text are independent."""
+    """Return a chain in which the tokens' ranks have this distribution after every token, so that the ranks of a text are independent."""
     return tuple(tuple(law[ranks.index(token)] for token in range(len(law))) for ranks in ORDER)
 
 
@@ -330,14 +341,14 @@ def filtered_law(row: list[float], temperature: float, top_k: int | None, top_p:
 
 
 def believer(student: Any, chain: Chain = BELIEVED) -> Any:
-    """Return a model whose next token depends on the last one alone, by the chain: row t follows token t."""
+    """Return a model whose next token depends only on the last token: row t of the chain is the distribution after token t."""
     return believing(student, torch.tensor(chain).log().tolist())
 
 
 def follows(new: list[int], last: int, chain: Chain, *, under: str = "") -> None:
-    """Fail if a text drawn from the chain, a filtered BELIEVED, would hardly ever look like `new`, the text after the token `last`.
+    """Fail if `new`, the text after the token `last`, is very improbable under the chain, a filtered BELIEVED.
 
-    The ranks of its tokens are so many independent draws: `frequencies` judges them, and says how probable a false alarm is.
+    The ranks of the tokens are independent draws. `frequencies` judges these draws, and states the probability of a false alarm.
     """
     that(all(0 <= token < len(chain) for token in new), "a token outside the vocabulary", got=new)
     ranks = [ORDER[before].index(token) for before, token in itertools.pairwise([last, *new])]

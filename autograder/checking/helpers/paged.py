@@ -1,7 +1,7 @@
 """Helpers of the visible and the hidden checks of the paged cache.
 
-A pool may give any free block, so nothing here asks for a certain number. Stories are played with the student's pool. Books beside it hold
-the expected state: the number of free blocks, the slots of each text, the keys that are still known.
+A pool may give any free block, so no helper expects a certain block number. Stories (lists of steps) are played with the student's pool;
+the helpers compute the expected state beside it: the number of free blocks, the slots of each text, the keys that are still known.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def one_of(rng: torch.Generator, choices: Sequence[Any]) -> Any:
 
 @dataclass
 class Books:
-    """The holders of each block, by the rules. A block here is a number in place of the one that the student's pool has given."""
+    """The expected holders of each block. Blocks have numbers of their own here, not those of the student's pool."""
 
     num_blocks: int
     holders: dict[int, int] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Books:
         return self.num_blocks - len(self.holders)
 
     def take(self) -> tuple[int, int | None]:
-        """Return (the block, the one whose key had to be forgotten for it)."""
+        """Return (the new block, the idle block whose key was forgotten for it, or None)."""
         evicted = None
         if self.num_free == len(self.idle):
             evicted = self.idle.pop(0)
@@ -88,9 +88,9 @@ class Books:
 
 
 class Played:
-    """A story that is played in one go, and what is looked at afterwards, in the order of its steps.
+    """A story that is played in one batch, with the checks of its results in the order of the steps.
 
-    script: the story in Python, for the student to replay. names: what a step's result is called there.
+    script: the story as Python code, which the student can replay. names: {step: the name of its result in the script}.
     """
 
     def __init__(self, num_blocks: int, pool: str) -> None:
@@ -102,12 +102,12 @@ class Played:
         self.pool = self.called("pool", self.call(pool, num_blocks))
 
     def called(self, name: str, result: Result) -> Result:
-        """Give a result the name that the script has for it."""
+        """Record the name that a result has in the script, and return the result."""
         self.names[result.step] = name
         return result
 
     def words(self, value: Any) -> str:
-        """Return an object or an argument as the script would write it."""
+        """Return an object or an argument as the script writes it."""
         return self.names.get(value.step, "...") if isinstance(value, Result) else repr(value)
 
     def call(self, name: str, *args: Any) -> Result:
@@ -121,7 +121,7 @@ class Played:
         return self.look(self.story.get(target, name), f"{self.words(target)}.{name}")
 
     def look(self, result: Result, said: str, *, refused: bool = False) -> Result:
-        """Demand of a step that it raises nothing, or OutOfBlocks if refused."""
+        """Require that a step raises nothing, or OutOfBlocks if `refused`."""
 
         def demand() -> None:
             outcome = self.outcomes[result.step]
@@ -140,7 +140,7 @@ class Played:
         return result
 
     def after(self, look: Callable[[], None]) -> None:
-        """Add a look, which raises CheckFailed and belongs to the line that was written last."""
+        """Add a check of results for the script's last line: a function that raises CheckFailed."""
         self.looks.append((len(self.script), look))
 
     def write(self, line: str) -> None:
@@ -150,11 +150,11 @@ class Played:
         return self.outcomes[result.step].value
 
     def same(self, result: Result, want: Any, what: str) -> None:
-        """Demand that a step has given this."""
+        """Require that a step's result is `want`."""
         self.after(lambda: equal(self.value(result), want, what=what))
 
     def judge(self, student: Any) -> None:
-        """Play it. Raise CheckFailed for the first look that fails, with the story up to there."""
+        """Play the story. Raise CheckFailed for the first check that fails, with the script up to its line."""
         self.outcomes = student.play(self.story, stop=False)
         for lines, look in self.looks:
             try:
@@ -167,7 +167,7 @@ class Played:
 
 
 def take_all(student: Any, pool_class: str, num_blocks: int) -> None:
-    """Take every block of a pool, try one more, and give all of them back, in one go."""
+    """Take every block of a pool, try one more, and give all of them back, in one batch."""
     played = Played(num_blocks, pool_class)
     played.write(f"{num_blocks:,} times pool.take()")
     taken = [played.method(played.pool, "take") for _ in range(num_blocks)]
@@ -183,7 +183,10 @@ def take_all(student: Any, pool_class: str, num_blocks: int) -> None:
 
 
 def many_holders(student: Any, looked_at: Sequence[int]) -> None:
-    """Share one block until it has the last of these numbers of holders, look at each of them, and release it as often, in one go."""
+    """Share one block until it has the largest of these numbers of holders, check each number, and release the block as often.
+
+    All steps are in one batch.
+    """
     played, num_holders = Played(2, "BlockPool"), looked_at[-1]
     pool = played.pool
     played.write("block = pool.take()")
@@ -206,9 +209,9 @@ def many_holders(student: Any, looked_at: Sequence[int]) -> None:
 
 
 def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
-    """Return random steps (what, label, argument). Each label is one holder's hold on a block.
+    """Return random steps (what, label, argument). Each label stands for one holder of a block.
 
-    With keys there are only four labels, so published blocks are often released, and become idle.
+    With keys there are only four labels, so that published blocks are often released and become idle.
     """
     kinds = ["take", "take", "share", "release", "release"] + ["publish", "publish", "adopt", "adopt", "forget"] * keys
     labels = "abcd" if keys else "abcdefgh"
@@ -216,7 +219,7 @@ def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
 
 
 def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -> None:
-    """Play a story of `take`, `share`, `release`, with keys of `publish`, `adopt`, `find` and `forget` too."""
+    """Play a story of `take`, `share` and `release`; with keys also of `publish`, `adopt`, `find` and `forget`."""
     played = Played(num_blocks, "PrefixPool" if keys else "BlockPool")
     books, pool = played.books, played.pool
     holds: dict[str, int] = {}
@@ -295,7 +298,7 @@ def _same_blocks(played: Played, given: Result, taken: list[Result], what: str) 
 
 
 def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result], keys: bool) -> None:
-    """Look at the holders of every block that is known, and at every key, once."""
+    """Check the holders of every known block, and every key, once."""
     books, pool = played.books, played.pool
     for label, block in holds.items():
         given = played.method(pool, "holders", played.called(label, taken[block]))
@@ -314,7 +317,7 @@ def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result
 
 @dataclass
 class Row:
-    """A sequence as it should be: its text, and the books' blocks."""
+    """The expected state of a sequence: its text, and its blocks as numbered in Books."""
 
     result: Result
     text: list[int] = field(default_factory=list)
@@ -328,9 +331,9 @@ def sequence_story(rng: torch.Generator, steps: int, *, prefix: bool) -> list[St
 
 
 class Sequences:
-    """One story of `grow`, `fork`, `truncate` and `free`, with prefix of `start_sequence` and `publish_blocks` too.
+    """One story of `grow`, `fork`, `truncate` and `free`; with prefix also of `start_sequence` and `publish_blocks`.
 
-    memory: what was written into each slot, which is the text up to the token there: on it alone its key and value depend.
+    memory: {slot: the text up to the token in this slot}. A key and a value depend only on this text.
     """
 
     def __init__(self, num_blocks: int, size: int, *, prefix: bool = False) -> None:
@@ -465,14 +468,14 @@ class Sequences:
         self.look(label)
 
     def look(self, touched: str) -> None:
-        """Look at the pool and at the sequence of a step, as they are after it."""
+        """Check the pool and the sequence of a step, in their state after the step."""
         played, row, num_free = self.played, self.rows[touched], self.books.num_free
         played.same(played.get(row.result, "length"), len(row.text), f"wrong {touched}.length")
         self.look_at_slots(touched, len(row.text), self.look_at_table(touched, row))
         played.same(played.get(played.pool, "num_free"), num_free, "wrong pool.num_free")
 
     def look_at_slots(self, label: str, length: int, given: Result) -> None:
-        """Fail unless slots() follows the present table, also if it was called before."""
+        """Fail unless slots() follows the current table, even if it was called before the table changed."""
         played = self.played
         result = played.method(self.rows[label].result, "slots")
 
@@ -484,7 +487,7 @@ class Sequences:
         played.after(look)
 
     def look_at_table(self, label: str, row: Row) -> Result:
-        """Fail unless a sequence has the right number of blocks and they hold its own text."""
+        """Fail unless a sequence has the right number of blocks and these contain its own text."""
         played, text = self.played, list(row.text)
         given = played.get(row.result, "blocks")
 
@@ -505,7 +508,7 @@ class Sequences:
         return [table[t // self.size] * self.size + t % self.size for t in range(length)]
 
     def look_at_all(self) -> None:
-        """Look at every sequence, and fail unless the pool and the tables agree."""
+        """Check every sequence, and fail unless the pool and the tables agree."""
         played, num_blocks = self.played, self.books.num_blocks
         given = [self.look_at_table(label, row) for label, row in self.rows.items()]
         for (label, row), table in zip(self.rows.items(), given, strict=True):
@@ -525,7 +528,7 @@ class Sequences:
 
 
 def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
-    """Return the keys by their rule."""
+    """Return the expected chain of keys, one for each full block of tokens."""
     key, keys = hashlib.sha256(salt).digest(), []
     for start in range(0, len(tokens) // size * size, size):
         numbers = b"".join(int(token).to_bytes(8, "little") for token in tokens[start : start + size])
@@ -538,7 +541,7 @@ def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
 
 
 def filled(student: Any, num_blocks: int, size: int, config: Any = None, dtype: torch.dtype = torch.float64) -> Any:
-    """Return the student's PagedKV with something in every slot: slots that nobody wrote must not matter."""
+    """Return the student's PagedKV with a number in every slot, because slots that were never written must not matter."""
     kv = student.PagedKV(config or tiny_config(), num_blocks, size, dtype=dtype)
     something = torch.full(tuple(kv.keys.shape), 0.7, dtype=dtype)
     write_all(kv, something, -something)
@@ -546,14 +549,17 @@ def filled(student: Any, num_blocks: int, size: int, config: Any = None, dtype: 
 
 
 def write_all(kv: Any, keys: Tensor, values: Tensor) -> None:
-    """Fill the student's memory by its own `write`: its keys and values may be views of one tensor, and must not be replaced."""
+    """Fill the student's memory through its own `write`.
+
+    The memory's keys and values may be views of one tensor, so they must not be replaced.
+    """
     slots = torch.arange(keys.shape[1])
     for layer, (k, v) in enumerate(zip(keys, values, strict=True)):
         kv.write(layer, slots, k, v)
 
 
 def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: Tensor, size: int) -> Tensor:
-    """Return the attention through tables, row by row and head by head, in float64."""
+    """Return the expected attention through tables, row by row and head by head, in float64."""
     B, H, _, _ = q.shape
     group = H // keys.shape[1]
     rows = []
@@ -569,9 +575,9 @@ def attended(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, lengths: T
 def draw_table(
     rng: torch.Generator, lengths: Sequence[int], H: int, K: int, Dh: int, size: int, *, dtype: torch.dtype = torch.float64, spare: int = 3
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,): each row's blocks anywhere in the memory.
+    """Return q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M), lengths (B,). A row's blocks are anywhere in the memory.
 
-    Slots of nobody hold large numbers; after a row's last block its table holds random blocks.
+    Slots that belong to no row contain large numbers. After a row's last block its table contains random blocks.
     """
     counts = [-(-n // size) for n in lengths]
     num_blocks = sum(counts) + spare
@@ -588,13 +594,13 @@ def draw_table(
 
 
 def state_of(sequence: Any) -> dict[str, Any]:
-    """Return everything that a refused call must leave as it was: of the sequence, and of its pool."""
+    """Return the state of a sequence and its pool that a refused call must not change."""
     pool, blocks = sequence.pool, sequence.blocks
     return {"blocks": blocks, "length": sequence.length, "num_free": pool.num_free, "holders": [pool.holders(block) for block in blocks]}
 
 
 def paged_logits(student: Any, model: Any, ids: Tensor, sizes: Sequence[int], sequence: Any, kv: Any) -> Tensor:
-    """Return logits of all positions, the ids fed in chunks; the sequence's length is looked at on the way."""
+    """Feed the ids in chunks and return the logits of all positions. Check the sequence's length after each chunk."""
     pieces, length = [], int(sequence.length)
     for chunk in ids.split(list(sizes), dim=1):
         logits = student.forward_paged(model, chunk, sequence, kv)

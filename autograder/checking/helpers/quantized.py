@@ -1,4 +1,4 @@
-"""Inputs on which right answers agree whatever their rounding, and blocks of a GGUF file taken apart without torch."""
+"""Inputs on which right answers agree however they round, and a decoder of a GGUF file's blocks that does not use torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def integer(rng: torch.Generator, low: int, high: int) -> int:
 
 
 def parts(got: Any, *names: str) -> Any:
-    """Return the tensors of a result that has these parts."""
+    """Check that a result is a tuple or list with these parts, and return it."""
     found = isinstance(got, tuple | list) and len(got) == len(names)
     that(found, f"{len(names)} tensors are expected: {', '.join(names)}", got=None if found else f"{type(got).__name__}")
     return got
@@ -34,7 +34,7 @@ def numbers(got: Any, want: Any, dtype: torch.dtype, what: str = "wrong q", **op
 
 
 def same(got: Tensor, want: Tensor, what: str, **options: Any) -> None:
-    """Call `equal`. Name the first different place if there are more numbers than a table shows: a block has 32."""
+    """Call `equal`. If there are more numbers than a table shows (a block has 32), name only the first difference."""
     try:
         equal(got, want, what=what, **options)
     except CheckFailed as failed:
@@ -57,7 +57,7 @@ def float32s(got: Any, want: Any, what: str, *, rtol: float = 1e-5, atol: float 
 
 
 def symmetric_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
-    """Return (x float32, its q, its scale (..., 1)): no number is within a tenth of a step of a tie; each row has one largest number."""
+    """Return (x float32, its q, its scale (..., 1)). No number is within a tenth of a step of a tie. Each row has one largest number."""
     top = 2 ** (bits - 1) - 1
     steps = torch.randint(1 - top, top, shape, generator=rng) + 0.8 * torch.rand(shape, generator=rng, dtype=torch.float64) - 0.4
     steps = steps.clamp(0.6 - top, top - 0.6)
@@ -69,7 +69,7 @@ def symmetric_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Te
 
 
 def affine_case(rng: torch.Generator, *shape: int, bits: int = 8) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return (x float32, its q, its scale, its minimum): no number is within a tenth of a step of a tie, and both ends are in each row."""
+    """Return (x float32, its q, its scale, its minimum). No number is within a tenth of a step of a tie. Each row contains both ends."""
     top = 2**bits - 1
     steps = torch.randint(top + 1, shape, generator=rng) + 0.8 * torch.rand(shape, generator=rng, dtype=torch.float64) - 0.4
     ends = torch.rand(shape, generator=rng).argsort(dim=-1)[..., :2]
@@ -111,7 +111,7 @@ def q8_0_by_hand(raw: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def matrix(rng: torch.Generator, out: int, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return (q, scale, minimum) of a matrix in 4 bits, float32; each row and group has a scale and a minimum of its own."""
+    """Return (q, scale, minimum) of a matrix in 4 bits, float32. Each row and group has its own scale and minimum."""
     q = torch.randint(16, (out, width // 32, 32), generator=rng).to(torch.uint8)
     scale = 0.05 + torch.rand(out, width // 32, 1, generator=rng)
     return q, scale, -8 * scale * (0.5 + torch.rand(scale.shape, generator=rng))
@@ -130,7 +130,7 @@ def rounded(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
 
 
 def linear_case(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return x, q, scale, minimum of the case worked out by hand: one group, whose numbers are 0 but for the first two."""
+    """Return x, q, scale, minimum of the case worked out by hand: one group, whose numbers are 0 except the first two."""
     x, q = torch.zeros(32), torch.zeros(2, 1, 32, dtype=torch.uint8)
     x[:2] = torch.tensor(case["x"])
     q[:, 0, :2] = torch.tensor(case["q"], dtype=torch.uint8)

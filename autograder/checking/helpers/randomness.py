@@ -1,4 +1,4 @@
-"""The source of random numbers if no generator is given."""
+"""A check of the source of random numbers if no generator is given."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,7 @@
 """Helpers of the visible and the hidden checks of tensor parallelism.
 
-The expected results need no right answer: a sum over ranks is a sum, and cut layers give torch's result of the whole ones. The grader
-counts the messages between the ranks. Numbers in sums that are compared exactly are small whole ones, which no dtype rounds.
+The expected results need no right answer: a sum over ranks is a sum, and a split layer must give torch's result for the whole layer. The
+grader counts the messages between the ranks. Sums that are compared exactly are of small whole numbers, which no dtype rounds.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ LOW = (torch.float16, torch.bfloat16)
 
 
 def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) -> tuple[list[Any], Traffic]:
-    """Call a function on so many ranks. args: a list has each rank's own, anything else is the same on all."""
+    """Call a function on `world` ranks. args: a list has a value for each rank; anything else is passed to all ranks."""
     each = [tuple(a[rank] if isinstance(a, list) else a for a in args) for rank in range(world)]
     return student.ranks(world).each(name, each, **options)
 
 
 def one_rank_again(student: Any, name: str, args: list[Any], then: list[Any]) -> tuple[Any, Any]:
-    """Return the results of two calls on one rank alone: before the second, `then` is written into the tensors of the first one."""
+    """Return the results of two calls with world size 1. Before the second call, `then` is written into the first call's tensors."""
     alone = Communicator(0, 1, lambda dst, tensor: None, lambda src: torch.empty(0))  # one rank alone sends nothing
     return getattr(student, name).again([*args, alone], [*then, alone])
 
 
 def whole(rng: torch.Generator, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Return whole numbers from -9 to 9: their sums are exact in every dtype."""
+    """Return random integers from -9 to 9, whose sums are exact in every dtype."""
     return torch.randint(-9, 10, shape, generator=rng).to(dtype)
 
 
@@ -56,14 +56,14 @@ def alike(results: list[Any]) -> None:
 def on_all(
     results: list[Any], want: Tensor, *, atol: float = 0.0, rtol: float = 0.0, dtype: torch.dtype | None = None, suspects: Suspects = ()
 ) -> None:
-    """Fail unless every rank has `want`, and all the same bits."""
+    """Fail unless every rank has `want`, and all ranks have the same bits."""
     for result in results:
         close(result, want, atol=atol, rtol=rtol, dtype=dtype, suspects=suspects)
     alike(results)
 
 
 def ring_traffic(traffic: Traffic, messages: int, num_bytes: int) -> None:
-    """Fail unless every rank has sent so many messages, with so many bytes together, and all of them to its right neighbour."""
+    """Fail unless every rank has sent this number of messages, with this number of bytes in all, and only to its right neighbour."""
     world = traffic.world
     wrong = sorted({(src, dst) for src, dst, _ in traffic.log if dst != (src + 1) % world})
     that(not wrong, "a message that does not go to the right neighbour", expected=f"rank r sends to rank (r + 1) % {world} only",
@@ -76,7 +76,7 @@ def ring_traffic(traffic: Traffic, messages: int, num_bytes: int) -> None:
 
 
 def reduce_traffic(traffic: Traffic, x: Tensor, times: int = 1) -> None:
-    """Fail unless what was sent is `times` ring all-reduces of a tensor like x."""
+    """Fail unless the traffic is that of `times` ring all-reduces of a tensor like x."""
     world = traffic.world
     part = -(-x.numel() // world) * x.element_size()
     ring_traffic(traffic, 2 * (world - 1) * times, 2 * (world - 1) * part * times)
@@ -100,7 +100,7 @@ def weights_of(rng: torch.Generator, config: Config, dtype: torch.dtype = torch.
 
 
 def kv_heads(config: Config, rank: int, world: int) -> list[int]:
-    """Return the key/value heads that the rank's query heads read, one query head after the other."""
+    """Return the key/value heads that the rank's query heads read."""
     H, K = config.num_attention_heads, config.num_key_value_heads
     mine = range(rank * (H // world), (rank + 1) * (H // world))
     return sorted({h // (H // K) for h in mine})
@@ -115,7 +115,10 @@ def cut(matrix: Tensor, rank: int, world: int, dim: int) -> Tensor:
 
 
 def a_view(function: Any, before: Tensor, after: Tensor, rank: int, world: int, dim: int) -> None:
-    """Fail unless a rank's part of `before` is a view: it must show the numbers of `after`, written into the matrix after the call."""
+    """Fail unless a rank's part of `before` is a view.
+
+    After the call the numbers of `after` are written into the matrix, and the part must show them.
+    """
     stale = cut(before, rank, world, dim)
     for part in function.again([before, rank, world], [after, rank, world]):
         copied = isinstance(part, Tensor) and part.shape == stale.shape and torch.equal(part, stale)
@@ -124,7 +127,7 @@ def a_view(function: Any, before: Tensor, after: Tensor, rank: int, world: int, 
 
 
 def cut_layer(layer: LayerWeights, config: Config, rank: int, world: int) -> LayerWeights:
-    """Return a rank's part, put together head by head."""
+    """Return a rank's expected part of a layer, put together head by head."""
     Dh, heads = config.head_dim, kv_heads(config, rank, world)
     return LayerWeights(
         layer.input_layernorm,
@@ -156,7 +159,7 @@ def same_layer(got: Any, want: LayerWeights, what: str = "") -> None:
 
 
 def unchanged(before: LayerWeights | Weights, after: Any) -> None:
-    """Fail unless weights are as they were. after: they, or a handle of them."""
+    """Fail if a call changed its weights. after: the weights after the call, or a handle of them."""
     pairs = zip(_tensors(before), _tensors(after), strict=True)
     that(all(torch.equal(old, new) for old, new in pairs), "the weights that were given are changed",
          cause="The caller's weights are other ones now: work on a copy.")  # fmt: skip
@@ -197,7 +200,7 @@ def attended_with_whole_counts(x: Tensor, layer: LayerWeights, config: Config, p
 
 
 def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
-    """Return the results of ranks that add another row if they do not have the token's, with the sentence that says so."""
+    """Return suspects (result, sentence): a rank without the token's row adds another row of its part, instead of 0."""
     size = len(table) // world
     told = "A rank that does not have a token's row has added another row of its part: it has to add 0."
     local = [(cut(table, rank, world, 0), ids - rank * size) for rank in range(world)]
@@ -245,7 +248,7 @@ def exact(got: Any, want: float, what: str | None = None, **more: Any) -> None:
 
 
 def around_a_ring(num_bytes: float, world: int, link_bandwidth: float, latency: float) -> float:
-    """Add up seconds step by step: the parts of a reduce-scatter, then those of an all-gather."""
+    """Return the seconds of a ring all-reduce, added up over the steps of a reduce-scatter, then of an all-gather."""
     seconds = 0.0
     for _phase in ("reduce-scatter", "all-gather"):
         for _step in range(world - 1):

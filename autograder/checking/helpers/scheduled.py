@@ -1,11 +1,11 @@
 """Helpers of the visible and the hidden checks of continuous batching.
 
-A desk beside the student's scheduler keeps the books by the rules: the running and waiting requests, the tokens that each is fed, the free
-blocks, and the keys that the pool still knows. One call on a drawn state is judged alone, so a mistake is reported where it was made.
-Whole schedules are played in one go, with the text up to a token in place of its keys and values.
+Beside the student's scheduler, a `Desk` computes the expected state by the rules: the running and waiting requests, the tokens that
+each is fed, the free blocks, and the keys that the pool still knows. Single calls on random states are judged one by one, so a mistake is
+reported where it was made. Whole schedules are played in one message, with the text up to a token in place of its keys and values.
 
-The rules leave open whether an admission that fails has touched what the pool knows, and whether a block is published once or again.
-States and schedules in which that would show later are drawn again.
+The rules leave two points open: whether a failed admission changes the keys that the pool knows, and whether a block is published once or
+again. If one of these points would change a later result, another state or schedule is drawn.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VOCAB = 50
 
 
 def says(text: Sequence[int]) -> int:
-    """Return the token after a text: it depends on all of the text."""
+    """Return the token after a text. Every token of the text influences the result."""
     x = 0
     for token in text:
         x = (31 * x + token + 1) % 1_000_003
@@ -41,7 +41,10 @@ def says(text: Sequence[int]) -> int:
 
 @dataclass(eq=False)
 class Row:
-    """A request as it should be. blocks: the books' numbers of them; None while it waits, and when it has ended."""
+    """The expected state of a request.
+
+    blocks: its blocks as numbered in Books; None while the request waits, and after its end.
+    """
 
     label: str
     prompt: list[int]
@@ -66,7 +69,7 @@ Chunks = list[tuple[Row, int]]
 
 @dataclass
 class Desk:
-    """A scheduler's books. peeks, once: two ways of doing what the rules leave open."""
+    """The expected state of a scheduler. peeks, once: two choices that the rules leave open."""
 
     num_blocks: int
     size: int
@@ -175,7 +178,10 @@ class Desk:
 def clocked(
     rows: list[Row], desk: Desk, seconds: Callable[[list[tuple[int, int]]], float], said: Callable[[str], int]
 ) -> tuple[dict[str, list[float]], list[Any]]:
-    """Return (the times of each request's tokens, the calls of `seconds`) of a run on a virtual clock. said(label): the model's tokens."""
+    """Return (the times of each request's tokens, the calls of `seconds`) of a run on a virtual clock.
+
+    said: returns a request's next token.
+    """
     clock, come, order = 0.0, 0, sorted(rows, key=lambda row: row.arrival)
     arrivals = [row.arrival for row in order]
     times: dict[str, list[float]] = {row.label: [] for row in rows}
@@ -201,7 +207,7 @@ def clocked(
 
 
 class Told(Played):
-    """A story of a scheduler: its requests are known by their labels, and looks compare who is named."""
+    """A story of a scheduler. Its requests are known by labels, and checks compare labels."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.num_blocks, "PrefixPool")
@@ -212,7 +218,7 @@ class Told(Played):
         self.scheduler = self.look(self.story.call("Scheduler", self.pool, desk.size, **options), "Scheduler(...)")
 
     def request(self, row: Row) -> Result:
-        """Return the student's Request of a row that waits."""
+        """Return the student's Request of a waiting row."""
         options: dict[str, Any] = {}
         if row.eos is not None:
             options["eos_token_id"] = row.eos
@@ -231,11 +237,11 @@ class Told(Played):
         return next((label for label, result in self.requests.items() if self.value(result) == handle), "?")
 
     def labels(self, given: Any) -> Any:
-        """Return a list of requests as their labels; return anything else as it is."""
+        """Return a list of requests as their labels; return anything else unchanged."""
         return [self.label(each) for each in given] if isinstance(given, list | tuple) else given
 
     def chunks(self, given: Any) -> Any:
-        """Return chunks as (label, n); return anything but a list of pairs as it is."""
+        """Return chunks as (label, n); return anything but a list of pairs unchanged."""
         if not isinstance(given, list | tuple) or not all(isinstance(each, list | tuple) and len(each) == 2 for each in given):
             return given
         return [(self.label(request), n) for request, n in given]
@@ -245,14 +251,14 @@ class Told(Played):
         self.after(lambda: equal(self.labels(self.value(given)), labels, what=what))
 
     def look_at_plan(self, plan: Result, chunks: Chunks, preempted: list[Row]) -> None:
-        """Look at the preempted requests and at the chunks."""
+        """Check the preempted requests and the chunks of a plan."""
         due = [(row.label, n) for row, n in chunks]
         fed, gone = self.get(plan, "chunks"), self.get(plan, "preempted")
         self.named(gone, preempted, "wrong plan.preempted")
         self.after(lambda: equal(self.chunks(self.value(fed)), due, what="wrong plan.chunks"))
 
     def look_at_all(self, rows: Sequence[Row]) -> None:
-        """Look at queue and running, at each request, and at what is free."""
+        """Check running and waiting, each request, and the number of free blocks."""
         desk = self.desk
         self.named(self.get(self.scheduler, "running"), list(desk.running), "wrong s.running")
         self.named(self.get(self.scheduler, "waiting"), list(desk.waiting), "wrong s.waiting")
@@ -272,7 +278,7 @@ class Told(Played):
         self.same(self.get(sequence, "length"), row.length, f"wrong {row.label}.sequence.length")
 
     def look_at_known(self, rows: Sequence[Row]) -> None:
-        """Look at how much of each text the pool can find."""
+        """Check how many blocks of each text the pool finds."""
         for row in rows:
             keys = chained(row.text, self.desk.size)
             want = len(self.desk.books.find(self.desk.keys(row.text)))
@@ -308,7 +314,7 @@ def board(rng: torch.Generator, *, waiting: int, known: int, chunk: bool = False
 
 
 class Board:
-    """A state of a scheduler, set up step by step on both sides, on which one function is called."""
+    """A scheduler's state, set up step by step both in the student's code and in Desk, for one call."""
 
     def __init__(self, story: list[Step], *, num_blocks: int, size: int, budget: int, max_running: int, chunk: bool, **open_: bool) -> None:
         self.desk = Desk(num_blocks, size, budget, max_running, **open_)
@@ -331,7 +337,7 @@ class Board:
             played.set(played.scheduler, name, [played.requests[row.label] for row in rows])
 
     def known(self, row: Row) -> None:
-        """Publish this text, as by a request that has ended."""
+        """Publish this text's blocks, as a request does when it ends."""
         desk, played = self.desk, self.played
         if desk.needed(Row("", [], 0, blocks=[]), len(row.text)) > desk.books.num_free:
             return
@@ -428,7 +434,7 @@ def on_a_board(student: Any, story: list[Step], call: Callable[[Board], None], *
 
 
 def facts(desk: Desk) -> Any:
-    """Return the visible state of a desk."""
+    """Return the part of a desk's state that a student's scheduler shows."""
     rows = [(row.label, list(row.output), row.length) for row in desk.running]
     return rows, [row.label for row in desk.waiting], desk.books.num_free, sorted(desk.books.block_of)
 
@@ -450,7 +456,7 @@ def arrivals(rng: torch.Generator, count: int) -> list[Step]:
 
 @dataclass
 class Numbers:
-    """A scheduler's numbers. room: how many blocks there are beyond those that the longest request needs."""
+    """A scheduler's numbers. room: the number of blocks beyond the largest need of one request."""
 
     size: int
     budget: int
@@ -474,7 +480,10 @@ def play_schedule(student: Any, story: list[Step], given: Numbers) -> None:
 
 
 class Run:
-    """A whole schedule, step by step on both sides. memory: the text up to the token that was written last into each slot."""
+    """A whole schedule, played step by step both in the student's code and in Desk.
+
+    memory: {slot: the text up to the token that was last written into it}.
+    """
 
     def __init__(self, story: list[Step], given: Numbers, open_: bool) -> None:
         most = max(-(-(len(prompt) + new - 1) // given.size) for _, prompt, new, *_ in story)
@@ -527,7 +536,7 @@ class Run:
             played.same(played.get(played.requests[row.label], "output"), list(row.output), f"wrong {row.label}.output")
 
     def look_at_slots(self, given: list[Result], texts: list[tuple[str, list[int], int]]) -> None:
-        """Fail unless each slot that is read holds its own text after the writes of this step."""
+        """Fail unless each slot that is read contains its own text after the writes of this step."""
         tables = [slots.tolist() if isinstance(slots := self.played.value(each), torch.Tensor) else slots for each in given]
         for table, (label, text, _) in zip(tables, texts, strict=True):
             equal(len(table) if isinstance(table, list) else table, len(text), what=f"wrong number of slots of {label}")
@@ -548,7 +557,7 @@ class Run:
 
 
 def stricter(student: Any, scheduler: Any, request: Any, budget: int) -> None:
-    """Replace a scheduler's `schedule` by that of another one, which feeds this waiting request at most `budget` tokens."""
+    """Replace a scheduler's `schedule` by one that feeds this waiting request at most `budget` tokens."""
     other = student.Scheduler(scheduler.pool, int(scheduler.block_size), token_budget=budget, max_running=1)
     other.waiting = [request]
     scheduler.schedule = other.schedule
@@ -569,7 +578,7 @@ def scheduler_of(student: Any, num_blocks: int, size: int, budget: int, max_runn
 
 
 def fed(plan: Any, requests: Sequence[Any]) -> Any:
-    """Return a plan's chunks as (which of the requests, n)."""
+    """Return a plan's chunks as (index of the request, n)."""
     chunks = plan.chunks
     that(isinstance(chunks, list), "plan.chunks is not a list", got=chunks)
     return [(place(request, requests), n) for request, n in chunks]
@@ -593,7 +602,7 @@ def queues(scheduler: Any, requests: Sequence[Any]) -> list[Any]:
 
 
 class Texts:
-    """Texts of which chunks are fed side by side, and the logits after each chunk by the kit's own model."""
+    """Texts whose chunks are fed together, and the expected logits after each chunk, computed by the kit's own model."""
 
     def __init__(self, student: Any, model: Any, kit: Any, texts: Sequence[torch.Tensor], kv: Any, num_blocks: int, size: int) -> None:
         self.student, self.model, self.kit, self.texts, self.kv = student, model, kit, list(texts), kv
@@ -616,7 +625,7 @@ class Texts:
         return got, torch.cat(want)
 
     def again(self, which: int, text: torch.Tensor) -> None:
-        """Free a sequence for another text, which begins in other blocks: a twin holds the old ones."""
+        """Free a sequence for another text. A fork keeps the old blocks in use, so the new text gets other blocks."""
         self.sequences[which].fork()
         self.sequences[which].free()
         self.texts[which], self.lengths[which] = text, 0
@@ -632,7 +641,7 @@ def most_flops(config: Any, pieces: Sequence[tuple[int, int]]) -> int:
 
 
 class Served:
-    """An engine that serves requests with `tiny`, and beside it the desk. said: the greedy tokens of each."""
+    """A student's engine that serves requests with `tiny`, and the expected state, `desk`. said: the greedy tokens of each request."""
 
     def __init__(self, student: Any, prompts: Sequence[list[int]], said: Sequence[list[int]], desk: Desk) -> None:
         self.student, self.desk, self.said, self.steps = student, desk, said, 0
@@ -649,7 +658,7 @@ class Served:
         return not self.desk.waiting and not self.desk.running
 
     def step(self) -> None:
-        """Make one step on both sides, and compare everything."""
+        """Make one step in the engine and in the desk, and compare everything."""
         desk, s = self.desk, self.scheduler
         chunks, _ = desk.schedule()
         ended = desk.update(chunks, [self.said[self.rows.index(row)][min(len(row.output), row.new - 1)] for row, _ in chunks])

@@ -1,4 +1,4 @@
-"""Scenes for the checks of serving: a core whose books are here, readers that come and go, clients that hang up (`async_harness.py`)."""
+"""Scenes for the checks of serving: a core with its expected state, readers that come and go, clients that hang up (`async_harness.py`)."""
 
 from __future__ import annotations
 
@@ -16,21 +16,25 @@ def fraction(rng: torch.Generator) -> float:
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
-    """Return one of low, ..., high."""
+    """Return a random integer from low to high, both included."""
     return int(torch.randint(low, high + 1, (), generator=rng))
 
 
 def reader(name: str, at: float, tokens: int, **more: Any) -> dict[str, Any]:
-    """Return a reader that asks at a time for so many tokens; more: leaves_after, raises_after, cancelled_at, drops, never, pause."""
+    """Return the plan of a reader that asks for `tokens` tokens at the time `at`.
+
+    more: leaves_after, raises_after, cancelled_at, drops, never, pause.
+    """
     return {"id": name, "at": at, "prompt": [len(name), 7, ord(name[0])], "params": {"max_tokens": tokens}, **more}
 
 
 class Books:
-    """A core as `AsyncEngine` sees it: first come, first served, max_running at a time, one token each a step. It records every event.
+    """An engine core for `AsyncEngine` that records every event.
 
-    ends: requests that the core itself ends after fewer tokens than they may have. faults: the numbers, from 1, of the
-    steps that fail. unserved: requests that `add` refuses. quiet: the number of steps in which a request is fed but gets no token, as for
-    a long prompt. preempted: the number of requests that the core has preempted, which wait too.
+    Requests run in the order of arrival, at most max_running at a time, and each gets one token a step.
+    ends: {request: the number of tokens after which the core ends it early}. faults: {number of a step, from 1: the error in this step}.
+    unserved: requests that `add` refuses. quiet: {request: the number of steps that feed it but give no token, as for a long prompt}.
+    preempted: the number of preempted requests, which also wait.
     """
 
     def __init__(
@@ -132,20 +136,20 @@ class Books:
 
 
 def output(name: str, number: int) -> list[Any]:
-    """Return the fields of a request's token: no two are alike, and each names its request."""
+    """Return the fields of a request's token, which differ for every token and contain the request's name."""
     token = 1000 * sum(map(ord, name)) + number
     return [name, token, -0.25 * (number + 1), [[token, -0.25], [number, -3.5]]]
 
 
 def played(student: Any, books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> Books:
-    """Play a plan and compare the result with its rules."""
+    """Play a plan and compare the result with the rules."""
     student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
     judge(books, max_waiting, plan)
     return books
 
 
 class AgainBooks(Books):
-    """Books in which a request may come with the id of one that has ended."""
+    """Books in which a request may reuse the id of a request that has ended."""
 
     def add(self, time: float, name: str, prompt: list[int], params: dict[str, Any]) -> str:
         if self.aborted.get(name):
@@ -154,7 +158,7 @@ class AgainBooks(Books):
 
 
 def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[dict[str, Any]]) -> None:
-    """Play a plan in which ids come again, one request after the other. Raise CheckFailed unless every reader gets all its tokens."""
+    """Play a plan that reuses ids, one request after the other. Raise CheckFailed unless every reader gets all its tokens."""
     student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
     if books.wrong:
         raise CheckFailed(books.wrong[0])
@@ -167,7 +171,7 @@ def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[d
 
 
 def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
-    """Raise CheckFailed if a rule is broken that holds in every scene."""
+    """Raise CheckFailed if a run breaks a rule that holds for every plan."""
     if books.wrong:
         raise CheckFailed(books.wrong[0])
     drained = min((step["at"] for step in plan if step.get("do") == "drain"), default=float("inf"))
@@ -240,7 +244,7 @@ def _judge_adding(books: Books, max_waiting: int, plan: dict[str, Any], refused:
 
 
 def _expected_reading(books: Books, plan: dict[str, Any], fault_times: list[float]) -> tuple[int, float | None]:
-    """Return how many tokens a reader has to get, and the time of the step that raises before it has all of them, if one does."""
+    """Return (the number of tokens that a reader must get, the time of a failing step that ends its reading early, or None)."""
     name, limit = plan["id"], plan["params"]["max_tokens"]
     stays = min(limit, plan.get("leaves_after", limit), plan.get("raises_after", limit))
     fed = books.fed.get(name, [])
@@ -287,7 +291,7 @@ def _is_refusal(name: str, refused: Any, status: int, code: str) -> None:
 
 
 def _waiting_at(books: Books, time: float) -> int:
-    """Return the number of requests that waited just before a time at which no step began or ended."""
+    """Return the number of requests that waited just before this time. No step may begin or end at this time."""
     waiting = books.preempted
     for name, at in books.added.items():
         first = books.let_in.get(name, float("inf"))
@@ -300,7 +304,10 @@ def _waiting_at(books: Books, time: float) -> int:
 
 
 class Answer:
-    """The result of a call of `send_events`: sent [[time, message], ...], events [[time, what], ...], returned [time, error, listening]."""
+    """The result of a call of `send_events`.
+
+    sent: [[time, message], ...]. events: [[time, what], ...]. returned: [time, error, listening].
+    """
 
     def __init__(self, student: Any, **plan: Any) -> None:
         self.sent: list[list[Any]] = []
@@ -354,7 +361,7 @@ class Answer:
 
 
 def whole(answer: Answer, events: list[bytes], *, ended: bool = True) -> None:
-    """Fail unless an answer has one start, a message for each event, and after its end an empty last one."""
+    """Fail unless an answer has one start, one message for each event, and, if `ended`, an empty last message."""
     kinds = [message.get("type") for _, message in answer.sent]
     due = ["http.response.start"] + ["http.response.body"] * (len(events) + ended)
     equal(kinds, due, what="the types of the messages that were sent")
@@ -388,7 +395,10 @@ def loaded(
     ahead: float = 0.0,
     tick: float = 0.0,
 ) -> tuple[list[Any], list[list[Any]], float]:
-    """Return (the traces as [arrival, token times] or None, [[time, request], ...] of each send, the seconds that it took)"""
+    """Return (traces, sends, the seconds of the run).
+
+    A trace is [arrival, token times] or None. A send is [time, request].
+    """
     sends: list[list[Any]] = []
     clock = (start, late, ahead, tick)
     got = student.scene("load", student.run_load, lambda what, time, i: sends.append([time, i]), arrivals, plans, *clock)

@@ -1,7 +1,7 @@
-"""The stages of a decoder's computation, for the checks of composed functions: where one fails, the first stage that differs is named.
+"""The stages of a decoder's computation, for the checks of composed functions: if a check fails, it names the first stage that differs.
 
-Nothing is guessed: the failed call is made once more while its numbers are watched (`student.watching()`), and a stage counts as
-reached if its numbers, in any order, were among them, or those of a stage that is computed from it.
+The failed call is made once more while its tensors are recorded (`student.watching()`). A stage counts as reached if its numbers, in any
+order, are in a recorded tensor, or if a later stage that is computed from it was reached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, close
-from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
+from autograder.sandbox.measure.trace_fingerprints import MAX_PRINTS, Fingerprint, print_of
 from course.kit import Config, LayerWeights
 
 TOLERANCE = 1e-4
@@ -24,8 +24,11 @@ TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Stage:
-    """name: what it is, as a noun for a sentence. values: its numbers, in one of the forms in which they may be computed.
-    after: names of the stages it is computed from."""
+    """A stage of a computation.
+
+    name: what the stage is, as a noun for a sentence. values: its numbers, in all forms in which they may be computed.
+    after: the names of the stages that it is computed from.
+    """
 
     name: str
     values: tuple[Tensor, ...]
@@ -35,7 +38,7 @@ class Stage:
 def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Callable[[], Sequence[Stage]], **options: Any) -> Any:
     """Call `close` on the result of `call()`, which calls the student and may run twice. Return the result.
 
-    Where it fails and no known mistake is named, the cause says too which of the `stages` was the first that was not reached.
+    If the result is wrong and no known mistake is named, the cause also names the first of the `stages` that was not reached.
     """
     got = call()
     try:
@@ -51,12 +54,16 @@ def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Ca
 
 
 def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage], got: Any) -> str | None:
-    """Return a sentence about the first stage whose numbers never appear although those of the stages before it do, or about a result
-    that is not the last computed tensor; None if neither can be said."""
+    """Return a sentence on the first stage that was not reached, or on a wrong last step; None if neither can be said.
+
+    A stage is reached if its numbers appear in the computation. The last step is wrong if all stages are reached but the result differs.
+    """
     try:
         with student.watching() as prints:
             again = call()
     except Exception:
+        return None
+    if len(prints) >= MAX_PRINTS:  # the last numbers may be missing
         return None
     if isinstance(again, Tensor) and again.is_floating_point():
         prints.append(print_of(again))
@@ -70,7 +77,7 @@ def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage],
 
 
 def unreached(stages: Sequence[Stage], prints: Sequence[Fingerprint]) -> Stage | None:
-    """Return the first stage that is not reached although all of its inputs are; None if all are reached."""
+    """Return the first stage that was not reached although all of its inputs were; None if all stages were reached."""
     reached = {stage.name for stage in stages if any(_computed(form, prints) for form in stage.values)}
     for stage in reversed(stages):  # the inputs of a reached stage were right, however they were computed
         if stage.name in reached:
@@ -79,7 +86,7 @@ def unreached(stages: Sequence[Stage], prints: Sequence[Fingerprint]) -> Stage |
 
 
 def _computed(form: Tensor, prints: Sequence[Fingerprint]) -> bool:
-    """Return whether the numbers appear at once, row by row, token by token, or both."""
+    """Return whether the numbers appear: all at once, row by row, token by token, or both."""
     rows, tokens = form.unbind(0), form.unbind(-2)
     each = [token for row in rows for token in row.unbind(-2 if row.dim() > 1 else 0)]
     return any(all(_appears(print_of(piece), prints) for piece in pieces) for pieces in ([form], rows, tokens, each))
@@ -138,8 +145,10 @@ def block_stages(
 def forward_stages(
     model: Any, ids: Tensor, positions: Tensor | None = None, mask: Tensor | None = None, *, last: int | None = None
 ) -> list[Stage]:
-    """Return the stages of a whole pass over ids (B, T). positions, mask, last: see `block_stages`. Norm and head may cover only the
-    last position."""
+    """Return the stages of a whole pass over ids (B, T).
+
+    positions, mask, last: see `block_stages`. Norm and head may cover only the last position.
+    """
     weights, config = model.weights, model.config
     last = last or ids.shape[1]
     positions = torch.arange(ids.shape[1]) if positions is None else positions

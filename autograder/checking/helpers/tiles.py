@@ -30,14 +30,14 @@ def _kind(value: Any) -> str:
 
 
 def pair(result: Any, what: str = "out and lse") -> tuple[Tensor, Tensor]:
-    """Return the two tensors that a function gives together."""
+    """Check that a result is a pair of tensors, and return the two."""
     ok = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(part, Tensor) for part in result)
     that(ok, f"the result is not two tensors, {what}", expected="a pair of tensors", got=_kind(result))
     return result[0], result[1]
 
 
 def empty(student: Any, shape: Sequence[int], width: int, dtype: torch.dtype = torch.float64) -> Any:
-    """Return the state of queries that have seen no key, with the student."""
+    """Return a State in the student's process for queries that have seen no key."""
     return student.State(
         torch.full(tuple(shape), -torch.inf, dtype=dtype), torch.zeros(*shape, dtype=dtype), torch.zeros(*shape, width, dtype=dtype)
     )
@@ -59,7 +59,7 @@ def absorbed(student: Any, scores: Tensor, values: Tensor, cuts: Sequence[int]) 
 
 
 def same_state(state: Any, want: tuple[Tensor, Tensor, Tensor], *, atol: float = 1e-9, what: str = "", suspects: Any = None) -> None:
-    """Fail unless m, l and acc are these. suspects: of l and of acc, by name."""
+    """Fail unless a state's m, l and acc are `want`. suspects: {"l": suspects of l, "acc": suspects of acc}."""
     for name, got, due in zip(("m", "l", "acc"), fields(state), want, strict=True):
         close(got, due, atol=atol, rtol=1e-9, dtype=due.dtype, what=f"wrong {name}{what}", suspects=(suspects or {}).get(name, ()))
 
@@ -74,7 +74,10 @@ def draw_heads(
 
 
 def dense(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None = None, first: int | None = None) -> tuple[Tensor, Tensor]:
-    """Return out (B, H, Tq, Dv) and lse (B, H, Tq) from all scores at once, in float64. first: the position of query 0, mostly Tk - Tq."""
+    """Return out (B, H, Tq, Dv) and lse (B, H, Tq) from all scores at once, in float64.
+
+    first: the position of query 0, by default Tk - Tq.
+    """
     group = q.shape[1] // k.shape[1]
     keys, values = (x.double().repeat_interleave(group, dim=1) for x in (k, v))
     scores = q.double() @ keys.transpose(-2, -1) * (q.shape[-1] ** -0.5 if scale is None else scale)
@@ -86,7 +89,7 @@ def dense(q: Tensor, k: Tensor, v: Tensor, *, causal: bool, scale: float | None 
 
 
 def planned(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> Plan:
-    """Return the plan, by looking at every pair of a query and a key."""
+    """Return the expected plan, by looking at every pair of a query and a key."""
     offset = t_k - t_q
     plan = []
     for q0 in range(0, t_q, q_block):
@@ -102,7 +105,7 @@ def planned(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> Pla
 
 
 def same_plan(student: Any, *arguments: Any) -> None:
-    """Fail unless the student's plan is the one by counting."""
+    """Fail unless the student's plan equals `planned`."""
     got = student.tile_plan(*arguments)
     shape = "{} queries, {} keys, tiles of {} by {}, causal {}".format(*arguments)
     want = planned(*arguments)
@@ -133,10 +136,10 @@ def least_flops(q: Tensor, k: Tensor, q_block: int, k_block: int, causal: bool) 
 
 
 def cut_into_runs(student: Any, q: Tensor, k: Tensor, v: Tensor, splits: int) -> None:
-    """Fail unless decode_splits cuts the keys into at most `splits` runs, and into about as many. Take far fewer splits than keys.
+    """Fail unless decode_splits cuts the keys into at most `splits` runs, and into about as many. Pass far fewer splits than keys.
 
-    Every run has an output of its own, so each one more writes about the same number of bytes. One run and as many as there are keys
-    show how many; what is written for each key is the same in all three.
+    Every run has an output of its own, so each further run writes about the same number of bytes. Two more calls, with one run and with one
+    run for each key, show this number. The bytes that are written for each key are the same in all three calls.
     """
     written, keys = {}, k.shape[2]
     for parts in (1, splits, keys):
@@ -157,8 +160,11 @@ def cut_into_runs(student: Any, q: Tensor, k: Tensor, v: Tensor, splits: int) ->
 
 
 def rounded_once(got: Any, exact: Tensor, dtype: torch.dtype) -> None:
-    """Fail unless `got` is of this dtype and hardly further off than `exact` rounded to it. Another rounding on the way, of parts or
-    of weights, adds more than a twentieth to the norm of the error; what float32 leaves open, far less."""
+    """Fail unless `got` has this dtype and is hardly further off than `exact` rounded to it.
+
+    A second rounding, of parts or of weights, adds more than a twentieth to the norm of the error. Differences that float32 leaves open add
+    far less.
+    """
     equal(str(got.dtype), str(dtype), what="wrong dtype of out")
     allowed, error = 1.05 * float((exact.to(dtype).double() - exact).norm()), float((got.double() - exact).norm())
     what = "out is further off than one rounding at the end makes it"

@@ -1,7 +1,7 @@
 """Bounds of counted work: upper ones, because less work is enough, and lower ones, because every answer needs some work.
 
-The counter sees what torch does in the thread that calls an answer. A count below what any right version must do says that the
-work was done where nobody counts, in another thread or outside torch, and its upper bound says nothing then.
+The counter sees what torch does in the thread that calls an answer. A count below the minimum of every right version shows that
+the work was done where nobody counts, in another thread or outside torch. An upper bound proves nothing then.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def between(counted: int, least: float, most: float, what: str, *, cause: str | 
 
 
 def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable[[], Any]) -> None:
-    """Fail if products run without gradients after `before()`: a function gives the caller's gradient mode back."""
+    """Fail if products run without gradients after `before()`, because a function must restore the caller's gradient mode."""
     before()
     with student.counting() as work:
         product()
@@ -35,7 +35,7 @@ def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable
 
 
 def gradient_mode_stays(student: Any, call: Callable[[], Any]) -> None:
-    """Fail unless gradients are on after a call that finds them on, and off after one that finds them off."""
+    """Fail if a call changes the gradient mode, on or off."""
     before = student.gradients()
     try:
         for mode in ("on", "off"):
@@ -55,10 +55,10 @@ def products_of_layers(config: Config, tokens: int, rows: int) -> int:
 
 
 def fewest_flops(config: Config, chunks: Sequence[int], rows: int = 1, *, every_logit: bool = False) -> int:
-    """Return FLOPs of the products with weights that every version needs, if a text is fed in chunks of so many tokens.
+    """Return the fewest FLOPs of products with weights that any version needs for a text that is fed in chunks of these sizes.
 
-    Each token passes all layers but the last, where its keys and values are needed; what is left of the last layer, and the head, only
-    the positions need whose logits are asked for: one a chunk, or every one. Scores and their products with values are left out.
+    Each token passes all layers but the last, where only its keys and values are needed. The rest of the last layer and the head are needed
+    only for positions whose logits are asked for: one a chunk, or all. Scores and their products with values are left out.
     """
     D, kv = config.hidden_size, config.num_key_value_heads * config.head_dim
     layer = 2 * D * (config.num_attention_heads * config.head_dim + kv) + 3 * D * config.intermediate_size

@@ -1,4 +1,4 @@
-"""A whole class at once: records into the gradebook, and feedback pages, through nbgrader's own converters, quietly."""
+"""The books of a whole class at once: nbgrader's own converters store records and make feedback pages, without their log messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[str], None]
 def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None = None) -> dict[tuple[str, str], str]:
     """Store the records of these submissions in the gradebook. Return {(student, slug): error}.
 
-    progress is called with the student's id after each. Raises CourseError if the gradebook cannot be used.
+    progress: called with the student's id after each submission. Raises CourseError if the gradebook cannot be used.
     """
     by_day: dict[Day, list[Task]] = {}
     for task in tasks:
@@ -44,13 +44,13 @@ def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None 
 
 
 def write_feedback(folder: ClassFolder, day: Day, progress: Progress | None = None) -> dict[tuple[str, str], str]:
-    """Write feedback/<student>/<slug>/<slug>.html for every graded submission of the day. Return as `store` does."""
+    """Write feedback/<student>/<slug>/<slug>.html for every graded submission of the day. Return {(student, slug): error}."""
     students = graded_students(folder, day)
     return _run(_ClassFeedback, folder, day, students, folder.feedback, ".html", progress)
 
 
 def booked_scores(folder: ClassFolder, days: Iterable[Day]) -> dict[tuple[str, str], float]:
-    """Return {(student, slug): score} of everything in the gradebook."""
+    """Return {(student, slug): score} of all submissions in the gradebook."""
     from nbgrader.api import Gradebook, MissingEntry
 
     scores: dict[tuple[str, str], float] = {}
@@ -102,7 +102,7 @@ def _config(folder: ClassFolder, day: Day) -> Config:
 
 
 class _OneByOne(BaseConverter):
-    """nbgrader's converter over a list of students, which records errors by student."""
+    """nbgrader's converter for a list of students, with a record of errors by student."""
 
     students: Sequence[str] = ()
     words: _Words
@@ -140,14 +140,14 @@ class _Words(logging.Handler):
         self.lines.setdefault(self.student, []).append(record.getMessage())
 
     def reason(self, student: str) -> str:
-        """Return the line that ends the traceback, or else the last line."""
+        """Return the line of the student's last exception, or else the last line."""
         lines = [line for text in self.lines.get(student, []) for line in text.splitlines() if line.strip()]
         ends = [line for line in lines if line[0].isalpha() and ": " in line and not line.startswith("There was")]
         return (ends or lines or ["nbgrader gave no reason"])[-1]
 
 
 class _ClassDirectory(CourseDirectory):
-    """nbgrader's course directory, which ignores an invalid timestamp of a student."""
+    """nbgrader's course directory, which ignores invalid timestamps of students."""
 
     def get_existing_timestamp(self, dest_path: str) -> Any:
         return submitted_at(Path(dest_path))

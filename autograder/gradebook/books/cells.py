@@ -22,7 +22,7 @@ def markdown_cell(source: str, cell_id: str | None = None, metadata: dict[str, A
 
 
 def _cell(kind: str, source: str, cell_id: str | None, metadata: dict[str, Any] | None, **more: Any) -> NotebookNode:
-    """Return a cell. cell_id: drawn if there is none."""
+    """Return a cell. cell_id: drawn at random if None."""
     return from_dict({"id": cell_id or uuid.uuid4().hex[:8], "cell_type": kind, "metadata": metadata or {}, "source": source, **more})
 
 
@@ -31,7 +31,7 @@ def display(data: dict[str, str]) -> NotebookNode:
 
 
 def result(data: dict[str, str]) -> NotebookNode:
-    """Return the output for the value of a cell's last line; nbgrader reads a grade cell's points from it."""
+    """Return a cell's result output. nbgrader reads a grade cell's points from this output."""
     return from_dict({"output_type": "execute_result", "metadata": {}, "data": data, "execution_count": None})
 
 
@@ -40,7 +40,7 @@ def notebook(cells: list[NotebookNode], metadata: NotebookNode) -> NotebookNode:
 
 
 def notebook_text(nb: NotebookNode) -> str:
-    """Return the file's text: as nbformat writes it, but with a line for each cell instead of one for each value."""
+    """Return a notebook as nbformat writes it, but with one line for each cell instead of one for each value."""
     rest = {name: value for name, value in nb.items() if name != "cells"}
     lines = [f"{_json(name)}: {_json(value)}" for name, value in rest.items()]
     cells = ",\n".join(_json(_split(cell)) for cell in nb.cells)
@@ -48,7 +48,7 @@ def notebook_text(nb: NotebookNode) -> str:
 
 
 def _split(cell: NotebookNode) -> dict[str, Any]:
-    """Return the cell with texts as lists of lines, as in a file."""
+    """Return the cell with its texts as lists of lines, as in a notebook file."""
     split = {**cell, "source": cell.source.splitlines(True)}
     if cell.cell_type == "code":
         split["outputs"] = [

@@ -1,4 +1,4 @@
-"""The paths of one class's work. Importing this is cheap: only the modules that work with nbgrader's files import nbgrader."""
+"""The paths of one class's work. Importing this module is cheap: only the modules that work with nbgrader's files import nbgrader."""
 
 from __future__ import annotations
 

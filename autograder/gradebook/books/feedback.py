@@ -29,7 +29,7 @@ TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 
 
 class FeedbackExporter(HTMLExporter):
-    """The exporter for nbgrader's `generate_feedback`: its template, minus everything that would be loaded from elsewhere."""
+    """The exporter for nbgrader's `generate_feedback`, with a template that loads nothing from elsewhere."""
 
     @property
     def default_config(self) -> Config:
@@ -59,19 +59,19 @@ class FeedbackExporter(HTMLExporter):
 
 @functools.cache
 def _template_paths(name: str, *folders: Path) -> list[str]:
-    """Return nbconvert's own search path for a template's parts, which it builds only if nobody sets it."""
+    """Return the search path that nbconvert itself would build for a template's parts."""
     return list(HTMLExporter(template_name=name, extra_template_basedirs=[str(folder) for folder in folders]).template_paths)
 
 
 def formgrader_template_paths() -> list[str]:
-    """Return the paths of nbgrader's template after those of our parts, so that a grading page loads nothing from elsewhere."""
+    """Return the paths of our template's parts, then nbgrader's, so that a grading page loads nothing from elsewhere."""
     return [str(TEMPLATES / "course_formgrade"), *_template_paths("formgrade", STOCK_TEMPLATES)]
 
 
 # Most of a page is the lesson, the same for everybody.
 @functools.lru_cache(maxsize=2000)
 def rendered(source: str, folder: Path | None) -> str:
-    """Return a text cell as HTML in which nothing runs and nothing is loaded, regardless of its author."""
+    """Return a text cell as HTML without scripts and without anything loaded from elsewhere, for a cell by any author."""
     renderer = _Renderer(escape=False, exclude_anchor_links=True, anchor_link_text="")
     renderer.folder = folder
     try:
@@ -117,7 +117,7 @@ class _Renderer(IPythonRenderer):
 
 
 def mathml(tex: str, *, display: bool) -> str:
-    """Return a formula as MathML, which browsers render by themselves, or as it was typed if it cannot be converted."""
+    """Return a formula as MathML, which browsers render by themselves. Return the formula as typed if it cannot be converted."""
     from latex2mathml.converter import convert
 
     try:

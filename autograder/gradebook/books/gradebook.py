@@ -1,4 +1,4 @@
-"""The gradebook: nbgrader's database, checked before it is touched, and filled with our days."""
+"""The gradebook: nbgrader's database, checked before it is changed, and filled with the course's days."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def gradebook_url(text: str | Path) -> str:
 
 @contextlib.contextmanager
 def one_engine() -> Iterator[None]:
-    """Share one engine for each URL among all gradebooks that are opened meanwhile, and with it the compiled statements.
+    """Let all gradebooks that are opened in the body share one engine for each URL, with its compiled statements.
 
-    nbgrader opens the gradebook ten times a submission, with a new engine each time, and compiling its statements again takes
-    longer than running them. Closing a gradebook still closes the engine's connections.
+    nbgrader opens the gradebook ten times a submission, each time with a new engine. Compiling the statements again takes longer than
+    running them. Closing a gradebook still closes the engine's connections.
     """
     from nbgrader import api
 
@@ -55,9 +55,9 @@ def one_engine() -> Iterator[None]:
 
 
 def check_gradebook(db_url: str) -> None:
-    """Raise CourseError unless the gradebook is usable: either it does not exist yet, or this nbgrader's version made it.
+    """Raise CourseError if the gradebook is damaged or has another version than the installed nbgrader's.
 
-    Changes nothing.
+    A missing gradebook is no error. The function changes nothing.
     """
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
@@ -75,7 +75,7 @@ def check_gradebook(db_url: str) -> None:
 
 
 def enter_day(day: Day, db_url: str) -> None:
-    """Add this day with its cells and points to the gradebook. Cheap if the gradebook has it.
+    """Add this day with its cells and points to the gradebook. This is cheap if the gradebook has the day already.
 
     nbgrader's own `generate_assignment` does the work. Raises CourseError.
     """
@@ -95,7 +95,7 @@ def enter_day(day: Day, db_url: str) -> None:
 def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
     """Set a day's due date, for formgrader and nbgrader's late penalties; do nothing if the gradebook has no such day yet.
 
-    nbgrader stores it in UTC, without a zone.
+    nbgrader stores the date in UTC, without a zone.
     """
     import sqlalchemy as sql
 
@@ -105,7 +105,7 @@ def set_due_date(day: Day, when: datetime.datetime | None, db_url: str) -> None:
 
 
 def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_url: str) -> None:
-    """Set how much more time than the class a student has; do nothing if the gradebook has no such submission yet."""
+    """Set a student's extra time beyond the class's due date; do nothing if the gradebook does not have the submission yet."""
     import sqlalchemy as sql
 
     days = sql.table("assignment", sql.column("id"), sql.column("name"))
@@ -117,7 +117,7 @@ def set_extension(day: Day, student: str, more: datetime.timedelta | None, db_ur
 
 
 def set_people(people: Iterable[Person], db_url: str) -> None:
-    """Set names and addresses of these students, and add missing students. Fields that a table leaves empty stay as they are."""
+    """Set names and addresses of these students, and add missing students. Empty fields change nothing."""
     import sqlalchemy as sql
 
     table = sql.table("student", *(sql.column(name) for name in ("id", "first_name", "last_name", "email")))
@@ -157,7 +157,7 @@ def _update(db_url: str, statement: Update, rows: Sequence[dict[str, Any]] = ())
 
 @contextlib.contextmanager
 def _there(db_url: str, table: str) -> Iterator[Connection | None]:
-    """Yield a connection to the gradebook in one transaction; None if there is no gradebook yet, or none with this table."""
+    """Yield a connection to the gradebook in one transaction; None if the gradebook or this table does not exist yet."""
     import sqlalchemy as sql
 
     path = _file_of(db_url)
@@ -184,7 +184,10 @@ def _enter_day(day: Day, db_url: str, temporary: Path | None) -> None:
 
 @contextlib.contextmanager
 def _temporary_folder(path: Path | None) -> Iterator[Path | None]:
-    """Yield a folder to work in beside the gradebook's file, after removing those of killed runs. None for a server's database."""
+    """Yield a temporary folder beside the gradebook's file; None for a database on a server.
+
+    Folders that killed runs left there are removed first.
+    """
     if path is None:
         yield None
         return
@@ -203,7 +206,7 @@ def _file_of(db_url: str) -> Path | None:
 
 
 def _make_file(path: Path, temporary: Path) -> None:
-    """Make an empty gradebook, complete in the work folder first: a killed nbgrader leaves an incomplete one."""
+    """Make an empty gradebook in the temporary folder, then move it to its path. A killed process leaves no incomplete gradebook there."""
     from sqlalchemy import create_engine
 
     made = temporary / path.name
@@ -217,7 +220,7 @@ def _make_file(path: Path, temporary: Path) -> None:
 def _prepare_server(db_url: str) -> None:
     """Make the tables in a server's database, all or none of them, and the course with an empty name.
 
-    This is the course of nbgrader's assignments if none is configured, and nbgrader makes no row for it. SQLite does not mind.
+    If no course is configured, nbgrader uses this course for all assignments, but does not make its row. SQLite accepts the missing row.
     """
     from nbgrader.api import Course
     from sqlalchemy import create_engine, insert, inspect, select
@@ -241,7 +244,10 @@ def _make_tables(connection: Connection) -> None:
 
 
 def put_alembic_on_path() -> None:
-    """Put `alembic` on the PATH: nbgrader calls it as a command when it makes a gradebook, and leaves an incomplete one without it."""
+    """Put `alembic` on the PATH.
+
+    nbgrader calls this command to make a gradebook. Without the command nbgrader leaves an incomplete gradebook.
+    """
     beside = str(Path(sys.executable).parent)
     if beside not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", "")])
@@ -251,7 +257,7 @@ def put_alembic_on_path() -> None:
 def schema_version() -> str:
     """Return the version of gradebooks that the installed nbgrader makes and reads: the last of its migrations.
 
-    Reads the files, as alembic does: importing nbgrader takes longer than everything else that most commands do.
+    The function reads the migrations' files, as alembic does, because importing nbgrader would take longer than most commands.
     """
     spec = importlib.util.find_spec("nbgrader")
     assert spec is not None
@@ -284,10 +290,10 @@ NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
 def _trouble(error: sqlite3.DatabaseError) -> str:
-    """Return the problem with a gradebook's file, and the remedy: only a file that is not a database is to be moved away."""
+    """Return the problem with a gradebook's file, and the remedy. Only a file that is not a database should be moved away."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more exactly
     if code in IN_USE:
-        return "is in use by another program: try again when that has finished"
+        return "is in use by another program: try again when that program has finished"
     if code in NOT_READABLE:
         return f"cannot be opened ({error}): look at its permissions and those of its folder"
     if code in NO_DATABASE:

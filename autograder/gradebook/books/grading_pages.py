@@ -11,9 +11,9 @@ from .feedback import day_folder, rendered
 
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
-    """Return a text cell as HTML, as nbconvert's filter of this name does.
+    """Return a text cell as HTML, in place of nbconvert's filter of this name.
 
-    formgrader names the day in one place, and nbgrader's feedback in another.
+    formgrader and nbgrader's feedback keep the day's name in different places.
     """
     resources = context.get("resources") or {}
     day = resources.get("assignment_id") or resources.get("nbgrader", {}).get("assignment", "")

@@ -25,7 +25,7 @@ JupyterLab renders formulas there, too: a message with dollar signs is not one, 
 
 
 def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]:
-    """Return a grade cell's outputs: the table, and the one result that nbgrader reads as the points."""
+    """Return a grade cell's outputs: the table of verdicts, and the result that nbgrader reads as points."""
     from .cells import display, result  # nbformat: an export to Gradescope has no use for it
 
     score, got = _score(record, exercise), points(record, exercise)
@@ -44,7 +44,7 @@ def outputs(record: Record, exercise: str, note: str = "") -> list[NotebookNode]
 
 
 def points(record: Record, exercise: str) -> float:
-    """Return an exercise's points, between 0 and its maximum: nbgrader would take anything else for full marks."""
+    """Return an exercise's points, between 0 and its maximum, because nbgrader takes any other number for full marks."""
     score = _score(record, exercise)
     return min(max(float(score.points), 0.0), float(score.max_points))
 
@@ -54,9 +54,9 @@ def _score(record: Record, exercise: str) -> ExerciseScore:
 
 
 def shown(verdict: Verdict) -> Verdict:
-    """Return the part of a verdict that a student may see: of a hidden check its title, its outcome and a known mistake, and no values.
+    """Return the part of a verdict that a student may see. A hidden check shows its title, its outcome and a known mistake, but no values.
 
-    Words that the submission chose are removed, too: an exception's message could show the check's inputs.
+    The submission's own words are removed, too, because an exception's message could show the check's inputs.
     """
     if not verdict.hidden:
         return verdict
@@ -92,7 +92,7 @@ def is_from_message(verdict: Verdict) -> bool:
 
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
-    """Replace details that an earlier check shows already by "as above": a missing function fails all checks."""
+    """Replace details that an earlier check has already shown by "as above". For example, a missing function fails all checks."""
     kept: list[Verdict] = []
     said: set[tuple[object, ...]] = set()
     for verdict in verdicts:
@@ -105,7 +105,7 @@ def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
 
 
 def head(record: Record) -> str:
-    """Return the first cell, in HTML: errors that prevented the grading of the file or a cell, and how it was graded."""
+    """Return the first cell as HTML: errors that prevented grading, the isolation level and the course version."""
     parts = []
     if record.problem is not None:
         parts.append(f"<p><b>This file could not be graded:</b> {_line(record.problem)}</p>")

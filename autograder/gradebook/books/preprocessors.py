@@ -1,4 +1,4 @@
-"""Our steps among nbgrader's: correct its cells, write the record's verdicts into them, and give unreadable files no score."""
+"""The course's steps among nbgrader's: correct its cells, write the record's verdicts into them, and give unreadable files no score."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Result = tuple[NotebookNode, ResourcesDict]
 class NormalizeMetadata(NbGraderPreprocessor):
     """A step that corrects nbgrader's cells before its own steps read them.
 
-    The gradebook says which cells there are, what they are worth and what the locked ones contain; the submission is believed
-    only as to which cell is which. A deleted grade cell is restored, a copy becomes an ordinary cell (the last one counts,
-    as it does for Python), an unknown id is dropped.
+    The gradebook determines the cells, their points and the text of locked cells. The submission only says which of its cells has which id.
+    A deleted grade cell is restored. Of several copies only the last one counts, as in Python; the others become ordinary cells.
+    An unknown id is dropped.
     """
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
@@ -69,7 +69,7 @@ def put_cells_right(nb: NotebookNode, known: dict[str, Known], release: Notebook
 
 
 def _put_back(nb: NotebookNode, known: dict[str, Known], order: list[str], places: dict[str, int]) -> None:
-    """Insert missing grade cells, each after the last cell that precedes it in the release and is present."""
+    """Insert each missing grade cell after the nearest earlier cell of the release that is present."""
     missing: dict[int, list[NotebookNode]] = {}
     after = -1
     for name in order:
@@ -105,7 +105,7 @@ class Known:
         return {"nbgrader": nbgrader, **({"course": {"note": note}} if note else {})}
 
     def put_right(self, cell: NotebookNode) -> None:
-        """Give a submitted cell the type, metadata and locked source of the gradebook's; a student's answer keeps its text."""
+        """Give a submitted cell the type, metadata and locked source from the gradebook. A student's answer keeps its text."""
         note = ""
         if self.locked and (cell.source != self.source or cell.cell_type != self.cell_type):
             note = "This locked cell was changed; it is shown as it was released."
@@ -125,17 +125,16 @@ class Known:
 
 
 class WriteVerdicts(NbGraderPreprocessor):
-    """The step in place of nbgrader's `Execute`, which writes the record's verdicts into the outputs of the grade cells.
+    """A step that writes the record's verdicts into the outputs of the grade cells, in place of nbgrader's `Execute`.
 
-    A fresh record of this file is used (`autograder grade` writes them in bulk); otherwise the submitted file is graded
-    immediately, in a worker.
+    `autograder grade` writes records in bulk. Without a fresh record of this file, the step grades the file immediately, in a worker.
     """
 
     records = Unicode("records", help="The folder of records, from the course's root.").tag(config=True)
     seed = Integer(
-        None, allow_none=True, help="The seed of the checks' random inputs where there is no record yet; None: one is drawn."
+        None, allow_none=True, help="The seed of the checks' random inputs for a submission without a record; None: draw one."
     ).tag(config=True)
-    isolation = Unicode("", help="An isolation level by name, where the best one is below `landlock`.").tag(config=True)
+    isolation = Unicode("", help="The name of an isolation level, to allow one below `landlock`.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         record = self.record(resources["nbgrader"]["student"], resources["nbgrader"]["assignment"])
@@ -167,7 +166,7 @@ class WriteVerdicts(NbGraderPreprocessor):
 
 
 class LeaveUngraded(NbGraderPreprocessor):
-    """A step that removes an unreadable file's points from the gradebook: it has no score, and needs manual grading."""
+    """A step that removes an unreadable file's points from the gradebook, so that the submission needs manual grading."""
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         names = resources["nbgrader"]
@@ -187,7 +186,7 @@ def _drawn_seed() -> int:
 
 @functools.cache
 def _canaries(slug: str, seed: int, course: str) -> None:
-    """Grade the canaries once a process, and again after a change to something that verdicts depend on."""
+    """Grade the canaries once a process, and again after a change to the course."""
     canaries(find_day(slug), Options(seed=seed))
 
 
@@ -208,7 +207,7 @@ def exercises_by_grade_id(release: NotebookNode) -> dict[str, str]:
 
 
 def write_verdicts(nb: NotebookNode, record: Record, exercises: dict[str, str]) -> None:
-    """Replace all outputs by the record's verdicts on the grade cells."""
+    """Remove all outputs, and write the record's verdicts into the grade cells."""
     for cell in nb.cells:
         if cell.cell_type != "code":
             continue

@@ -98,9 +98,9 @@ def prepare(autograde: Autograde) -> None:
 
 
 def keep_extras_out(autograde: Autograde) -> None:
-    """Copy no other submitted files: no lesson asks for them, and an HTML page would run with an instructor's rights.
+    """Make nbgrader copy no submitted files besides the notebook, because an HTML page would run with an instructor's rights.
 
-    nbgrader copies the submission's files, then those of the source; here only our figures are copied.
+    nbgrader would copy the submission's files, then those of the source. Now only the day's figures and nbgrader's marks are copied.
     """
     stock = autograde.init_assignment
 
@@ -118,9 +118,9 @@ def keep_extras_out(autograde: Autograde) -> None:
 
 
 def put_beside(day: Day, source: Path, target: Path) -> None:
-    """Put the day's own figures and nbgrader's marks on the submission beside a graded notebook; the figures are read-only.
+    """Copy the day's figures and nbgrader's marks on the submission to a graded notebook's folder. The figures are read-only.
 
-    The figures are the course's and not those in build/, which a checkout has only after `autograder release`.
+    The figures come from the course, because a checkout has build/ only after `autograder release`.
     """
     target.mkdir(parents=True, exist_ok=True)
     copy_figures(day, target)
@@ -139,7 +139,10 @@ def release_notebook(day: Day) -> NotebookNode:
 
 
 def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None) -> NotebookNode:
-    """Return the notebook in a submitted file, or a placeholder if the file contains none. release: the day's, if it has been read."""
+    """Return the notebook in a submitted file, or a placeholder if the file contains none.
+
+    release: the day's release notebook, if it has been read.
+    """
     release = release_notebook(day) if release is None else release
     try:
         raw = load_notebook(path, day.slug)
@@ -151,7 +154,10 @@ def submitted_notebook(path: Path, day: Day, release: NotebookNode | None = None
 
 
 def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
-    """Return cells with nothing but text and claims. our_texts: the sources of our own text cells, which may contain HTML."""
+    """Return the cells with only their text and the grade id that they claim.
+
+    our_texts: the sources of our own text cells, which may contain HTML.
+    """
     cells: list[NotebookNode] = []
     ids = {"verdict"}  # the cell that we put at the top
     budget, markdown = MAX_SHOWN_CHARACTERS, MAX_MARKDOWN_IN_ALL
@@ -172,7 +178,7 @@ def _clean_cells(raw: list[Any], our_texts: set[str]) -> list[NotebookNode]:
 
 
 def may_be_markdown(source: str) -> bool:
-    """Return whether a student's text cell may be rendered as Markdown: no HTML, and nothing that a renderer could make live."""
+    """Return whether a student's text cell may be rendered as Markdown: it has no HTML, and nothing that a renderer could make active."""
     if len(source) > MAX_MARKDOWN_CHARACTERS or RISKY.search(source):
         return False
     try:
@@ -183,7 +189,7 @@ def may_be_markdown(source: str) -> bool:
 
 
 def _as_text(source: str) -> str:
-    """Return HTML that shows the source as it was typed; Markdown leaves it alone up to the closing tag."""
+    """Return HTML that shows the source as typed. Markdown changes nothing before the closing tag."""
     shown = html.escape(source).replace("$", "&#36;").replace("\\", "&#92;")
     return f"<pre>\n{shown}\n</pre>" if source.strip() else ""
 
@@ -205,7 +211,7 @@ def _unused_id(wanted: Any, number: int, used: set[str]) -> str:
 
 
 def _claims(cell: dict[str, Any]) -> dict[str, Any]:
-    """Return the grade id that a cell claims as metadata; NormalizeMetadata decides."""
+    """Return metadata with the grade id that a cell claims. NormalizeMetadata checks the claim."""
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
@@ -222,8 +228,8 @@ def _date(path: Path) -> str:
 def copy_marks(source: Path, target: Path) -> None:
     """Copy nbgrader's valid marks beside the notebook into the graded folder.
 
-    nbgrader needs the time to see whether a newer file has come, and the secret of this submission for `release_feedback` to
-    find the name of the student's page.
+    nbgrader needs the timestamp to see whether a newer file has come. `release_feedback` needs the submission's secret to find the name of
+    the student's page.
     """
     if submitted_at(source) is not None:
         _put_mark(target / "timestamp.txt", (source / "timestamp.txt").read_bytes())
@@ -232,7 +238,7 @@ def copy_marks(source: Path, target: Path) -> None:
 
 
 def read_secret(folder: Path) -> bytes | None:
-    """Return the hexadecimal digits that nbgrader writes on submission; None if the file is missing or contains anything else."""
+    """Return the submission's secret, hexadecimal digits that nbgrader wrote; None if the file is missing or contains anything else."""
     path = folder / SECRET
     if path.is_symlink() or not path.is_file():
         return None

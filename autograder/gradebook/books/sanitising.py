@@ -1,4 +1,4 @@
-"""HTML that is allowed on a page that somebody with more rights opens: judged as rendered, by allow lists.
+"""The HTML that is allowed on a page that somebody with more rights opens, judged after rendering, by allow lists.
 
 A filter and a renderer can read the same source differently: `[x](javascript\\:f())` is no script until Markdown has removed the
 backslash. So the rendered page is parsed and rebuilt from known tags, attributes and addresses.
@@ -57,7 +57,7 @@ SCRIPTS = re.compile(r"script:|data:")
 
 
 def sanitised(page: str) -> str:
-    """Return HTML with allowed parts only; a tag that is not allowed is removed, and the text between its ends stays."""
+    """Return HTML with allowed parts only. Any other tag is removed, but the text inside it stays."""
     return str(_cleaner().clean(page))
 
 
@@ -103,7 +103,7 @@ def is_allowed_link(address: str) -> bool:
 def is_plain(source: str, page: str) -> bool:
     """Return whether a student's Markdown may stay Markdown. page: its rendering, unchanged.
 
-    Each program has its own Markdown, so the source is checked too, without all characters that one of them might ignore.
+    Different programs render Markdown differently. So the source is checked, too, without characters that a program might ignore.
     """
     seen = unicodedata.normalize("NFKC", html.unescape(source))
     seen = "".join(c for c in seen if c != "\\" and not c.isspace() and unicodedata.category(c) not in ("Cc", "Cf")).casefold()

@@ -12,7 +12,7 @@ STOCK = "nbgrader.preprocessors"
 
 
 def configure(config: Config) -> None:
-    """Put our steps among nbgrader's own, and nbgrader's requirements on the PATH."""
+    """Add our steps to nbgrader's own, and put the commands that nbgrader needs on the PATH."""
     from ...lessons import generate_assignment_config
     from .feedback import formgrader_template_paths
     from .gradebook import put_alembic_on_path

@@ -72,7 +72,7 @@ NO_PENALTY = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == sql.bindparam("of_noteb
 
 
 class DayInGradebook:
-    """A day in the gradebook and in the release, read once a run."""
+    """A day's data from the gradebook and the release notebook, read once a run."""
 
     def __init__(self, day: Day, db_url: str) -> None:
         self.release = release_notebook(day)
@@ -86,7 +86,7 @@ class DayInGradebook:
             self.known: dict[str, Known] = known_cells(notebook)
 
     def graded_notebook(self, task: Task, record: Record) -> NotebookNode:
-        """Return the submission as formgrader and feedback show it, by the steps of `settings.configure`, one after the other."""
+        """Return the submission as formgrader and feedback show it, after the same steps as in `settings.configure`."""
         notebook = submitted_notebook(task.path, task.day, self.release)
         put_cells_right(notebook, self.known, self.release)
         if self.kernelspec:
@@ -172,7 +172,7 @@ class Writer:
 
 
 def patience(db_url: str) -> dict[str, Any]:
-    """Return the time-outs of a database server, so that a run does not wait for hours for a machine that is gone."""
+    """Return the time-outs of a database server, so that a run does not wait for hours for a server that is gone."""
     if sql.make_url(db_url).get_backend_name() != "postgresql":
         return {}
     return {"connect_timeout": 10, "tcp_user_timeout": 60_000, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
@@ -192,14 +192,14 @@ def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, time
 
 
 def is_of_the_gradebook(reason: str) -> bool:
-    """Return whether the reason why a submission was not stored concerns the gradebook, and so every other submission, too."""
+    """Return whether a submission was not stored because of the gradebook itself, so that other submissions fail, too."""
     return reason == GONE or reason.partition(":")[0] in DATABASE_ERRORS
 
 
 class WriterThread:
     """One thread that stores queued records while other threads grade. failures: {(student, slug): error}.
 
-    A gradebook that goes away is retried for each submission, up to MAX_LOST in a row; `--resume` stores the rest.
+    If the gradebook is lost, the thread tries each further submission, up to MAX_LOST failures in a row. `--resume` stores the rest.
     """
 
     def __init__(self, folder: ClassFolder, progress: Callable[[str], None] | None = None) -> None:
@@ -246,7 +246,7 @@ class WriterThread:
 
     @staticmethod
     def stored(writer: Writer, task: Task, record: Record) -> Exception | None:
-        """Return the error that prevented storing, after a second try over a new connection for a database error."""
+        """Store a record; after a database error, try once more over a new connection. Return the error, or None."""
         for last in (False, True):
             try:
                 writer.store(task, record)

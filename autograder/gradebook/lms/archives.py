@@ -1,6 +1,6 @@
 """Files from a zip or a folder that somebody else filled: read one by one, and never unpacked.
 
-A member is read into memory within limits and its name is only ever text: the grader chooses each output path, from a
+A member is read into memory within limits, and its name is never used as a path: the grader makes each output path from a
 student's id and a day. So no archive can write outside the class's folder, whatever its names say.
 """
 
@@ -36,7 +36,7 @@ ENCRYPTED = 0x1
 
 @dataclass(frozen=True)
 class Member:
-    """A notebook in an archive. name: its path there, with slashes; modified: as the archive says, without a time zone."""
+    """A notebook in an archive. name: its path in the archive, with slashes; modified: the archive's time, without a time zone."""
 
     name: str
     modified: datetime.datetime | None
@@ -52,7 +52,7 @@ class Refused(Exception):
 
 
 def printable(name: str) -> str:
-    """Return a name from elsewhere as it can be shown in a terminal."""
+    """Return a foreign name in a form that is safe to print in a terminal."""
     shown = "".join(c if c.isprintable() else "?" for c in name[:120])
     return shown + ("…" if len(name) > 120 else "")
 
@@ -118,7 +118,7 @@ def _file_member(path: Path, shown: str) -> Member:
 
 
 def _time(seconds: float) -> datetime.datetime | None:
-    """Return a file's time; None if it is outside the calendar."""
+    """Return a file's time; None if it is not a valid date."""
     try:
         return datetime.datetime.fromtimestamp(seconds)
     except (ValueError, OverflowError, OSError):

@@ -1,7 +1,7 @@
 """A day to hand out: one zip with the notebook and everything that its checks need, and no answer of this day or a later one.
 
-The contents are an allow list: the modules that `autograder.student` imports are followed one by one, so that a new file
-of the course does not slip in. The same course gives the same bytes.
+The contents are an allow list, found by following the imports of `autograder.student`, so that a new file of the course does not slip in.
+The same course gives the same bytes.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def bundle_bytes(day: Day) -> bytes:
 
 
 def put(archive: zipfile.ZipFile, name: str, content: bytes, mode: int = 0o644) -> None:
-    """Write a file into a zip whose bytes depend on nothing but the files."""
+    """Write a file into a zip with a fixed time and system, so that the zip's bytes depend only on the files."""
     entry = zipfile.ZipInfo(name, FIXED_TIME)
     entry.create_system = 3  # the bytes say which system made the zip: always the same one
     entry.external_attr = (0o100000 | mode) << 16
@@ -134,21 +134,24 @@ def _write(path: Path, text: str) -> None:
 
 
 def imported_modules(root: Path, more: Iterable[str] = ()) -> set[Path]:
-    """Return the files of `autograder` that notebooks and checks may import, followed from ROOTS and more, as paths from root.
+    """Return the files of `autograder` that notebooks and checks may import, as paths from root. ROOTS and `more` are the starting points.
 
     Raises CourseError if one of them imports a module that no student may have.
     """
 
     def refused(name: str) -> bool:
         if name.startswith(FORBIDDEN):
-            raise CourseError(f"a bundle cannot be made: modules for students import {name}, which is not for them; remove that import")
+            raise CourseError(f"a bundle cannot be made: students' modules import {name}, which students do not get; remove that import")
         return False
 
     return imported_files(root, ("autograder", *(f"autograder.{name}" for name in (*ROOTS, *more))), refused)
 
 
 def imports_of_checks(days: Iterable[Day]) -> Iterator[str]:
-    """Yield the modules of `autograder` with the visible checks of these days, or that the checks of a class's own day import."""
+    """Yield the modules of `autograder` that contain the visible checks of these days.
+
+    For a class's own day, yield the modules that its checks import.
+    """
     for day in days:
         if day.own:
             names = names_imported(day.checks_path.read_text(encoding="utf-8"), "")
@@ -160,7 +163,7 @@ def imports_of_checks(days: Iterable[Day]) -> Iterator[str]:
 def stubs(day: Day) -> str:
     """Return a solutions module with every exercise of the day and no answer, for comparison with the lesson.
 
-    It imports the same as the solutions module, because checks ask it for types of earlier days.
+    The module has the imports of the real one, because checks take types of earlier days from it.
     """
     source = day.solutions_path.read_text(encoding="utf-8")
     defined = marks.definitions(source)
@@ -174,7 +177,7 @@ def stubs(day: Day) -> str:
 
 
 def numbers(days: list[Day]) -> str:
-    """Return the hand-computed numbers that the visible checks of these days name, in the file's own words."""
+    """Return the hand-computed numbers that the visible checks of these days name, as an exact copy of the file's sections."""
     text = (days[0].root / "datasets" / "hand_computed.toml").read_text(encoding="utf-8")
     wanted = set()
     for day in days:

@@ -34,7 +34,7 @@ class Entry:
     """The known facts about a submission.
 
     seen: the collector's clock, ISO 8601 with zone; with at_given, the time that a person gave (`--at`).
-    handed_in: the time found in nbgrader's timestamp.txt, "" if there was none. The rest comes from the platform.
+    handed_in: the time in nbgrader's timestamp.txt, "" if there was none. All other facts come from the platform.
     """
 
     sha256: str
@@ -98,7 +98,7 @@ class Notes:
                     if when:
                         datetime.datetime.fromisoformat(when)  # a time that is none is found here, and not in a report
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OSError):
-            raise CourseError(f"{self.path} is damaged: move it away, then times of collection start again") from None
+            raise CourseError(f"{self.path} is damaged: move it away and collect again; earlier times of collection are lost") from None
 
     def save(self) -> None:
         table = {f"{student}/{slug}": asdict(entry) for (student, slug), entry in sorted(self.entries.items())}
@@ -106,7 +106,7 @@ class Notes:
 
 
 class Collector:
-    """A collector of files into a class's folder of submissions. now: the time to record; at_given: a person gave it."""
+    """A collector of files into a class's folder of submissions. now: the time to record; at_given: whether a person gave this time."""
 
     def __init__(self, submitted: Path, now: datetime.datetime, roster: Roster | None = None, *, at_given: bool = False) -> None:
         self.submitted = submitted.absolute()
@@ -141,7 +141,7 @@ class Collector:
         return outcomes
 
     def put_safely(self, found: Found, archive: str, form: str) -> Outcome:
-        """Do as `put`, but return one line for a file that cannot be read again or written."""
+        """Call `put`, but return one line for a file that cannot be read or written."""
         try:
             return self.put(found, archive, form)
         except Refused as refused:
@@ -167,7 +167,7 @@ class Collector:
         return Found(claim, which, member)
 
     def enrolled(self, claim: naming.Claim, name: str) -> naming.Claim:
-        """Return the claim under the student's own id, from the roster if there is one. Raises Refused."""
+        """Return the claim with the student's id, taken from the roster if there is one. Raises Refused."""
         if self.roster is None:
             if not is_student_id(claim.student):
                 raise Refused(name, f"{printable(claim.student)!r} cannot be a student's id")
@@ -183,7 +183,7 @@ class Collector:
         target = self.submitted / claim.student / slug / f"{slug}.ipynb"
         who = f"{claim.student}, {slug}"
         if any(path.is_symlink() for path in (target, target.parent, target.parents[1])):
-            return Outcome("refused", f"{who}: {target} leads through a link: remove it")
+            return Outcome("refused", f"{who}: {target} leads through a link: remove the link")
         new = Entry(
             hashlib.sha256(content).hexdigest(), self.now, form, archive, found.member.name, claim.lms_id, claim.name, claim.late,
             found.member.modified.isoformat(timespec="seconds") if found.member.modified else "", list(claim.order),
@@ -214,11 +214,11 @@ class Collector:
         return Outcome("newer", f"{who}: newer; the previous file is stored as {kept.relative_to(self.root)}")
 
     def seen_again(self, old: Entry) -> Entry:
-        """Return the known facts about a file that was already there, with the time that a person has given now, if any."""
+        """Return the known facts about an unchanged file, with the time that a person gave for this collection, if any."""
         return replace(old, seen=self.now, at_given=True) if self.at_given else old
 
     def keep(self, student: str, slug: str, content: bytes, when: str) -> Path:
-        """Copy a file that is not, or no longer, the submission to the folder of earlier files, which is never cleared."""
+        """Copy an earlier version of a submission to the folder of earlier files, which is never cleared."""
         digest = hashlib.sha256(content).hexdigest()[:12]
         day = when[:10] or "before"
         path = self.root / EARLIER / student / slug / f"{day}_{digest}.ipynb"
@@ -231,7 +231,7 @@ class Collector:
         write_timestamp(target.parent, entry)
 
     def note_in_place(self, days: Iterable[Day] | None = None) -> list[Outcome]:
-        """Record when files were first seen that another collector, such as nbgrader's, put in their place."""
+        """Record the first sight of submissions that another program, such as nbgrader, has collected."""
         outcomes = []
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"
@@ -256,9 +256,10 @@ class Collector:
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:
-    """Write nbgrader's timestamp.txt, from which nbgrader counts lateness, only with a time of submission.
+    """Write nbgrader's timestamp.txt, from which nbgrader computes lateness. Without a time of submission, only remove an old file.
 
-    Such times are one that a person gave, the download of files that the platform calls late, or one that nbgrader's exchange wrote itself.
+    The time of submission is the time that a person gave, the time that nbgrader's exchange wrote, or the time of the download if the
+    platform calls the file late.
     """
     path = folder / "timestamp.txt"
     if path.is_symlink() or path.exists():

@@ -19,7 +19,7 @@ def results_json(result: Result) -> bytes:
 
 
 def results(result: Result) -> dict[str, Any]:
-    """Return Gradescope's results. The top-level score counts, and overrides the sum of the tests: a grade may be corrected by hand."""
+    """Return Gradescope's results. The top-level score overrides the sum of the tests, because a grade may be corrected by hand."""
     record = result.record
     tests: list[dict[str, Any]] = []
     for place, exercise in enumerate(result.exercises, start=1):
@@ -50,7 +50,7 @@ def results(result: Result) -> dict[str, Any]:
 def extra_data(record: Record) -> dict[str, Any]:
     """Return the part that only staff can see; Gradescope stores it with the submission.
 
-    Hidden checks belong here and not to the tests, because a test with visibility `hidden` hides the total from students too.
+    Hidden checks are in this part and not among the tests, because a test with visibility `hidden` hides the total from students, too.
     """
     hidden = [
         {"check": v.check, "exercise": v.exercise, "outcome": v.outcome, "message": v.message, "likely_cause": v.cause}
@@ -106,7 +106,7 @@ def _test(name: str, place: str, exercise: ExerciseResult, verdicts: list[Verdic
 def leaderboard(race: RaceScore) -> list[dict[str, Any]]:
     """Return the leaderboard's entries for a score that can be compared with others; [] for any other race.
 
-    Races by another rule or on another model have columns of their own: Gradescope sorts all submissions in one table.
+    Races by another rule or on another model have separate columns, because Gradescope sorts all submissions in one table.
     """
     if race.score is None or race.not_verified:
         return []

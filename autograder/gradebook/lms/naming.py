@@ -1,4 +1,4 @@
-"""Owners of files: the file names of submissions in Canvas, in Moodle and in plain folders."""
+"""The owners of submitted files, found from file names in Canvas, in Moodle and in plain folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_ID = 100
 
 @dataclass(frozen=True)
 class Claim:
-    """The information in a file's name. student: an id made from it; order: greater for a later submission of the same student."""
+    """The information in a file's name. student: an id made from the name; order: greater for a later submission of the same student."""
 
     student: str
     filename: str
@@ -81,7 +81,7 @@ def student_id(name: str, number: str) -> str:
 
 
 def day_of(filename: str, content: bytes) -> Day | None:
-    """Return the day in a file's name, else the one in the notebook's metadata; None if neither names one."""
+    """Return the day in a file's name, else the day in the notebook's metadata, else None."""
     stem = COPY.sub("", PurePosixPath(filename).stem).strip().lower()
     days = syllabus()
     named = [day for day in days if day.slug in stem]

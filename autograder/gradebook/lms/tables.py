@@ -35,9 +35,11 @@ def number(points: float | None) -> str:
 
 
 def everything(results: ClassResults) -> bytes:
-    """Return one row a student and exercise. points counts, automatic is from the checks; status is the exercise's own.
+    """Return a CSV with one row for each student and exercise.
 
-    late_deduction and day_points are of the whole day, the same in all of its rows; day_points is the sum of points minus late_deduction.
+    points: the points that count; automatic: the points from the checks; status: of this exercise.
+    late_deduction and day_points belong to the whole day and repeat in all of its rows.
+    day_points is the sum of points minus late_deduction.
     """
     head = ("day", "student", "name", "email", "exercise", "points", "max_points", "automatic", "corrected_by_hand", "checks_passed",
             "checks", "failed_checks", "status", "late", "seconds", "isolation", "seed", "submission_status", "late_deduction",
@@ -60,9 +62,9 @@ def everything(results: ClassResults) -> bytes:
 
 
 def gradebook(results: ClassResults) -> bytes:
-    """Return one row a student, one column a day: the points that count, minus lateness, and their sum. Empty: nothing graded.
+    """Return a CSV with one row for each student and one column for each day: the points that count minus lateness, and their sum.
 
-    The second row has the maximum points. In a student's sum, an empty day counts for nothing, and so does its maximum. A class with
+    The second row has the maximum points. An ungraded day is empty, and is left out of the student's sum and its maximum. A class with
     weights also has a percentage and the number of days that count in it, see `policy/weights.py`.
     """
     weights = results.weights
@@ -94,7 +96,10 @@ def gradebook(results: ClassResults) -> bytes:
 
 
 def _percentage(weights: Weights, results: ClassResults, points: Mapping[Day, float | None], most: Mapping[Day, float]) -> tuple[str, str]:
-    """Return a student's percentage and how many days count, as text. points: of the days that were handed in; None: ungraded."""
+    """Return a student's percentage and the number of days that count, as text.
+
+    points: {day: points} of the days that were handed in, None for an ungraded day.
+    """
     shares = {day.slug: value / most[day] for day, value in points.items() if value is not None and most[day]}
     if weights.missing_counts:
         shares |= {day.slug: 0.0 for day in results.days if day not in points and day.slug in results.ended}
@@ -110,8 +115,8 @@ def canvas(results: ClassResults, assignments: Mapping[str, str]) -> tuple[bytes
     """Return Canvas's gradebook import, and the students that Canvas could not identify.
 
     The CSV has one row a student, one column a day.
-    assignments: {slug: Canvas's assignment id}; a day without one becomes a new assignment there. Canvas identifies a student by
-    ID, SIS User ID or SIS Login ID. An empty cell changes nothing there.
+    assignments: {slug: Canvas's assignment id}; a day without an id becomes a new assignment in Canvas. Canvas identifies a student by
+    ID, SIS User ID or SIS Login ID. An empty cell changes nothing in Canvas.
     """
     titles = [column(day, assignments.get(day.slug)) for day in results.days]
     rows: list[Sequence[Any]] = [("Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles)]
@@ -150,8 +155,8 @@ def column(day: Day, assignment: str | None) -> str:
 def moodle(results: ClassResults, day: Day) -> tuple[bytes, list[str]]:
     """Return Moodle's grading worksheet of one assignment, and the students that Moodle could not identify.
 
-    Identifier is Moodle's `Participant 77`; if a roster gives an e-mail address only, the gradebook's own CSV import
-    can match by that column. An empty grade changes nothing there.
+    Identifier is Moodle's `Participant 77`. If a roster gives only e-mail addresses, the gradebook's own CSV import can match students
+    by that column. An empty grade changes nothing in Moodle.
     """
     head = ("Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments")
     rows: list[Sequence[Any]] = [head]
@@ -170,7 +175,7 @@ def moodle(results: ClassResults, day: Day) -> tuple[bytes, list[str]]:
 
 
 def comment(result: Result) -> str:
-    """Return the comment for the student beside the grade: points by exercise, and no check."""
+    """Return the comment for the student beside the grade: the points of each exercise, but no checks."""
     if result.points is None:
         return ""
     parts = [f"{e.exercise} {number(e.points)} of {number(e.max_points)}" for e in result.exercises]

@@ -25,7 +25,7 @@ FORM = 'a date and time such as "2026-11-20 23:59" (this machine\'s time zone), 
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """Return a point in time with its zone; without one, this machine's zone is used. Raises CourseError."""
+    """Return a point in time with its zone. A text without a zone is in this machine's zone. Raises CourseError."""
     try:
         when = datetime.datetime.fromisoformat(text.strip())
     except ValueError:
@@ -54,7 +54,7 @@ def _table(root: Path) -> dict[Key, datetime.datetime]:
     try:
         rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise CourseError(f"{path} cannot be read ({type(error).__name__}): it has the columns day, due and student, in UTF-8") from None
+        raise CourseError(f"{path} cannot be read ({type(error).__name__}): save it as CSV in UTF-8: day, due, student") from None
     for number, row in enumerate(rows, start=2):
         try:
             student = (row.get("student") or "").strip()
@@ -66,7 +66,7 @@ def _table(root: Path) -> dict[Key, datetime.datetime]:
 
 
 def set_due(root: Path, day: Day, when: datetime.datetime | None, student: str = "") -> None:
-    """Write a due date into the class's table, for all or for one student; None removes it. Raises CourseError."""
+    """Write a due date into the class's table, for all students or for one; None removes the date. Raises CourseError."""
     dates, key = _table(root), (check_student_id(student) if student else "", day.slug)
     if when is None:
         dates.pop(key, None)
@@ -80,7 +80,7 @@ def set_due(root: Path, day: Day, when: datetime.datetime | None, student: str =
 
 
 def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
-    """Copy the table's dates of these days to nbgrader's gradebook, if it has the days and the submissions."""
+    """Copy the table's dates of these days to nbgrader's gradebook, if the gradebook has the days and the submissions."""
     from ..books.gradebook import set_due_date, set_extension
 
     dates, more = due_dates(root), extensions(root)
@@ -94,10 +94,11 @@ def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
 
 @dataclass(frozen=True)
 class Lateness:
-    """The lateness of a submission. by: how much at the most; said_by: the platform, nbgrader's timestamp, or the time of collecting.
+    """The lateness of a submission. by: the longest possible delay; said_by: the platform, nbgrader's timestamp, or the time of collecting.
 
-    unknown: the time from the due date to the first sight of it, if no submission time is known; it is then not called late.
-    collected: False if it was graded in its place, so that no collector has seen it.
+    unknown: the time from the due date to the first sight of the submission, if no submission time is known.
+    Such a submission is not called late.
+    collected: False if the submission was graded in its place, so that no collector has seen it.
     """
 
     late: bool
@@ -119,10 +120,10 @@ class Lateness:
 def lateness(entry: Entry, due: datetime.datetime | None, extension: datetime.datetime | None = None) -> Lateness | None:
     """Return the lateness of a collected submission, or None if nothing is known about its time.
 
-    The platform saw the submission itself, the collector only its download. So the time of collecting proves that something came in time;
-    it proves lateness only if a person has given it (`--at`) as the latest time of submission. nbgrader's timestamp, which the student's
-    own process writes, is believed if it says late. The platform knows nothing of an extension that was given here: if it calls something
-    late, the extension is checked as well.
+    The platform saw the submission itself, so its word counts first. The platform does not know an extension given here, so a late
+    submission of a student with an extension is checked again. The time of collecting can prove that a submission came in time.
+    It proves lateness only if a person gave this time (`--at`) as the latest time of submission. The student's own process writes
+    nbgrader's timestamp, so the timestamp is believed only if it is late.
     """
     if entry.lms_late is not None and (extension is None or not entry.lms_late):
         return Lateness(entry.lms_late, None, entry.source.capitalize())
@@ -140,7 +141,7 @@ def lateness(entry: Entry, due: datetime.datetime | None, extension: datetime.da
 
 
 def lateness_in_place(due: datetime.datetime | None, extension: datetime.datetime | None, now: datetime.datetime) -> Lateness | None:
-    """Return the lateness of a submission that was graded in its place and never collected: None until its due date, unknown after it."""
+    """Return the lateness of a submission that was graded in its place and never collected: None until the due date, then unknown."""
     dates = [when for when in (due, extension) if when is not None]
     if not dates or now <= max(dates):
         return None

@@ -1,7 +1,7 @@
 """The late policy: one rule for a class, in its late.txt, such as `10% a day, at most 50%`.
 
-It is applied whenever results are read, so that no regrade, correction or extension leaves an old penalty, and it is written
-into nbgrader's gradebook for its pages. In a class without a rule, nbgrader's own penalties in the gradebook stay.
+The rule is applied whenever results are read, so a regrade, correction or extension leaves no old penalty. For nbgrader's pages,
+penalties are also written into its gradebook. In a class without a rule, nbgrader's own penalties in the gradebook stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_LENGTH = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule. per_day: the percentage of a day's points that each begun day costs; at_most: of all days together."""
+    """A late rule. per_day: the percentage of a day's points that each begun late day costs; at_most: the largest percentage in all."""
 
     per_day: float
     at_most: float = 100.0
@@ -34,7 +34,7 @@ class Rule:
         return f"{self.per_day:g}% a day, at most {self.at_most:g}%"
 
     def penalty(self, points: float, when: Lateness | None) -> float:
-        """Return the points to subtract. If only the platform saw that a submission is late, and not by how much, it counts as one day."""
+        """Return the points to subtract. A submission that is late by an unknown time is charged one day."""
         if when is None or not when.late:
             return 0.0
         days = 1 if when.by is None else math.ceil(when.by / DAY_LENGTH)

@@ -31,7 +31,7 @@ class Person:
 
     @property
     def first_and_last(self) -> tuple[str, str]:
-        """Return the name, cut at its comma ("Lovelace, Ada"), or else before its last word ("Ada Lovelace")."""
+        """Return the first and the last name: cut at the comma ("Lovelace, Ada"), or else before the last word ("Ada Lovelace")."""
         last, comma, first = self.name.partition(",")
         if not comma:
             first, _, last = self.name.rpartition(" ")
@@ -50,7 +50,7 @@ class Roster:
 
 
 def find_roster(root: Path, given: Path | None = None) -> Roster | None:
-    """Return the given roster, else the class's own roster.csv; None if there is none, or nobody in it. Raises CourseError."""
+    """Return the given roster, else the class's own roster.csv; None if there is no roster, or if it is empty. Raises CourseError."""
     path = given or root / NAME
     if given is None and not path.exists():
         return None
@@ -75,7 +75,7 @@ def read_roster(path: Path) -> Roster:
     taken: dict[str, tuple[int, int]] = {}
     for number, row in enumerate(rows, start=2):
         if None in row:
-            raise CourseError(f"{path}, line {number}: more fields than the first line names; put a name with a comma in quotes")
+            raise CourseError(f"{path}, line {number}: more fields than columns in the first line; put a name with a comma in quotes")
         values = {key: (row.get(key) or "").strip() for key in Person.__dataclass_fields__}
         if not any(values.values()):
             continue
@@ -103,9 +103,9 @@ NOBODY = ("points possible", "test student", "student, test")
 
 
 def people_of_platform(path: Path, root: Path) -> list[Person]:
-    """Return the people in a platform's own list. Their ids are those of their folders if they have submitted, else their logins.
+    """Return the people in a platform's own list. A person's id is the name of the submission folder, or without one the login.
 
-    Raises CourseError for a file that is none of PLATFORMS.
+    Raises CourseError for a file in none of the formats of PLATFORMS.
     """
     columns, rows = _table(path)
     platform = next((name for name, (needs, _) in PLATFORMS.items() if needs <= set(columns)), None)
@@ -151,7 +151,7 @@ def added(roster: list[Person], people: list[Person]) -> tuple[list[Person], int
             made[place] = replace(made[place], **filled)
             continue
         if any(id_key(person.id) == id_key(other.id) for other in made):
-            raise CourseError(f"{person.name} and somebody else would both be {person.id}: add a line for one of them to {NAME} by hand")
+            raise CourseError(f"{person.name} and somebody else would both get the id {person.id}: add one of them to {NAME} by hand")
         made.append(person)
         new += 1
     return made, new
@@ -174,7 +174,7 @@ def write_roster(path: Path, people: list[Person]) -> None:
 
 
 def _table(path: Path) -> tuple[list[str], list[dict[Any, Any]]]:
-    """Return a list's columns, named without blanks around them, and its rows. Raises CourseError for a damaged file."""
+    """Return the columns of a list, named without surrounding blanks, and its rows. Raises CourseError for a damaged file."""
     text = _text(path)
     lines = csv.DictReader(text.splitlines(), dialect=_dialect(text))
     try:
@@ -194,7 +194,7 @@ def _text(path: Path) -> str:
 
 
 def _dialect(text: str) -> type[csv.Dialect]:
-    """Return a dialect with comma or semicolon: spreadsheets of some countries write the latter."""
+    """Return a CSV dialect with comma or semicolon, because spreadsheets of some countries write semicolons."""
     head = text.split("\n", 1)[0]
 
     class Dialect(csv.excel):

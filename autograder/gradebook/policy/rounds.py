@@ -18,7 +18,7 @@ FORMAT = 1
 class Done:
     """A finished step.
 
-    of: the digest of all inputs; made: its files, from the class's folder; line: its message; look: further messages for a person.
+    of: the digest of all inputs; made: its files, as paths from the class's folder; line: its message; look: further messages for a person.
     """
 
     of: str
@@ -28,7 +28,7 @@ class Done:
 
 
 class Steps:
-    """The table in rounds/<slug>.json. An unreadable table counts as empty: each step may be repeated, without harm."""
+    """The table in rounds/<slug>.json. An unreadable table counts as empty, because repeating a step does no harm."""
 
     def __init__(self, root: Path, slug: str) -> None:
         self.root = root
@@ -43,7 +43,7 @@ class Steps:
             pass
 
     def holds(self, name: str, of: str) -> bool:
-        """Return whether the step was done with exactly these inputs, and its files are still there."""
+        """Return whether the step was done with exactly these inputs and its files still exist."""
         done = self.done.get(name)
         return done is not None and done.of == of and all((self.root / path).exists() for path in done.made)
 

@@ -19,10 +19,10 @@ FORM = '"day05=2, day01=0, best 10, missing 0": a day weighs 1 if it is not name
 
 @dataclass(frozen=True)
 class Weights:
-    """A rule. of: {slug: weight} of the days that do not weigh 1.
+    """The weights of days in the course's grade. of: {slug: weight} of the days whose weight is not 1.
 
-    best: only this many days count, those with the highest shares; None: all of them. missing_counts: a day that was not handed in counts
-    as 0 after its due date, or if it has none.
+    best: the number of days that count, those with the highest shares; None: all days.
+    missing_counts: a day that was not handed in counts as 0 after its due date, or at once if it has no due date.
     """
 
     of: Mapping[str, float] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Weights:
     def percentage(self, shares: Mapping[str, float]) -> tuple[float | None, int]:
         """Return the percentage and the number of days that count, for {slug: share in [0, 1]}; None if no day counts.
 
-        A day of weight 0 never counts. Of two days with the same share the one with the larger weight comes first.
+        A day of weight 0 never counts. Of two days with the same share, the day with the larger weight comes first.
         """
         counted = sorted(((share, self.of.get(slug, 1.0)) for slug, share in shares.items() if self.of.get(slug, 1.0) > 0), reverse=True)
         counted = counted[: self.best]

@@ -24,10 +24,10 @@ KNOWN_MISTAKE = "Your output matches a known mistake: "
 
 @dataclass(frozen=True)
 class ItemLine:
-    """One check over a class. tried: of `read` submissions, those that have an answer and could be judged.
+    """The results of one check in a class. tried: the number of the `read` submissions whose answer could be judged.
 
-    not_begun, no_cell, not_run: the others, by the reason why they have no answer. discrimination: in [-1, 1]; None if it would mean
-    nothing. failed_by: students, by id.
+    not_begun, no_cell, not_run: the numbers of the other submissions, by the reason why they have no answer.
+    discrimination: in [-1, 1]; None if it would be meaningless. failed_by: the ids of students.
     """
 
     check: str
@@ -58,7 +58,7 @@ class ItemLine:
 
     @property
     def words(self) -> str:
-        """Return the meaning of the discrimination, or why there is none."""
+        """Return the discrimination in words, or the reason why there is none."""
         if self.discrimination is None:
             if self.tried < MIN_TRIED:
                 return "too few"
@@ -123,8 +123,9 @@ def item_lines(read: Sequence[Result]) -> list[ItemLine]:
 def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
     """Return the point-biserial correlation between passing a check and the points of all other checks of the day.
 
-    pairs: results with their verdicts. None with fewer than MIN_TRIED tries, fewer than MIN_SIDE on either side, or if all have the
-    same points elsewhere. Crocker and Algina 1986: the item is left out of the total, or it would be correlated with itself.
+    pairs: results with their verdicts. Return None with fewer than MIN_TRIED tries, with fewer than MIN_SIDE passes or failures, or if all
+    students have the same points elsewhere. The check is left out of the total, because it would correlate with itself
+    (Crocker and Algina 1986).
     """
     passed = [float(verdict.passed) for _, verdict in pairs]
     if len(pairs) < MIN_TRIED or not MIN_SIDE <= sum(passed) <= len(pairs) - MIN_SIDE:
@@ -136,7 +137,7 @@ def discrimination(pairs: Sequence[tuple[Result, Verdict]]) -> float | None:
 
 
 def rest(result: Result, verdict: Verdict) -> float:
-    """Return the points of all other checks of a day. Rounded: sums in another order count as equal."""
+    """Return the points of all other checks of a day, rounded, so that the order of the sum does not matter."""
     exercise = next(e for e in result.exercises if e.exercise == verdict.exercise)
     weights = sum(v.weight for v in result.record.exercise(verdict.exercise) if v.outcome != SKIPPED)
     own = exercise.max_points * verdict.weight / weights if verdict.passed and weights else 0.0
@@ -156,7 +157,7 @@ def mistake_lines(read: Sequence[Result]) -> list[MistakeLine]:
 
 
 def readable(results: Sequence[Result]) -> list[Result]:
-    """Return the submissions that say something about the checks: graded and readable."""
+    """Return the submissions that were graded and could be read."""
     return [r for r in results if r.points is not None and r.record.problem is None]
 
 

@@ -1,6 +1,6 @@
 """Regrading after a check was fixed: the new scores of everybody, before anything is stored.
 
-New records go into regraded/, beside the old ones; storing puts them in their place and moves the old ones to
+New records go into regraded/, beside the old ones. Storing the new records replaces the old ones, which move to
 regraded/replaced/. A grade corrected by hand stays: the gradebook stores it separately from the checks' points.
 """
 
@@ -35,7 +35,7 @@ Key = tuple[str, str]
 class Change:
     """An exercise whose automatic points change. before: None if there was no record.
 
-    corrected: the points that were given by hand, and that stay; None if there are none.
+    corrected: the points that a person gave, which stay; None if there are none.
     """
 
     student: str
@@ -73,7 +73,7 @@ def regrade(
     executor: Executor | None = None,
     progress: Callable[[int, int, Record], None] | None = None,
 ) -> list[Record]:
-    """Grade into the side folder, each submission with its old seed or a new one. Fresh records in that folder are reloaded."""
+    """Grade into a folder beside the old records, each submission with its old seed or a new one. Reload fresh records from this folder."""
     by_seed: dict[int, list[Task]] = {}
     drawn = drawn_seed(side, [task for task in tasks if (task.student, task.day.slug) not in old])
     for task in tasks:
@@ -138,7 +138,10 @@ def all_booked(folder: ClassFolder, days: Iterable[Day]) -> dict[Key, Booked]:
 
 
 def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: datetime.datetime) -> Failures:
-    """Replace the old records by the new ones and book them, except infrastructure faults. Return the failures to book them."""
+    """Replace the old records by the new ones, and book the new ones. Return the booking failures.
+
+    A new record with an infrastructure fault is left out.
+    """
     replaced = folder.root / FOLDER / "replaced" / now.strftime("%Y%m%dT%H%M%S")
     with open_books(folder, different_days(tasks)) as writer:
         for task, record in zip(tasks, new, strict=True):
@@ -149,7 +152,7 @@ def store(folder: ClassFolder, tasks: list[Task], new: list[Record], now: dateti
 
 
 def replace(records: Path, record: Record, replaced: Path) -> None:
-    """Write a record, after a copy of the old one to the folder of replaced records."""
+    """Write a record. First copy the old record to the folder of replaced records."""
     path = record_path(records, record.student, record.slug)
     if path.exists():
         kept = record_path(replaced, record.student, record.slug)

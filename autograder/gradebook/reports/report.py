@@ -43,7 +43,7 @@ class ExerciseLine:
 
 @dataclass(frozen=True)
 class CheckLine:
-    """A check that wrong answers fail. causes: (cause or message, how often), the most common first."""
+    """A check that failed on wrong answers. causes: (cause or message, how often), the most common first."""
 
     check: str
     exercise: str
@@ -60,7 +60,7 @@ class CheckLine:
 
 @dataclass(frozen=True)
 class StoppedLine:
-    """An exercise or cell that ran out of time or memory, or ended its process, which differs from a wrong answer."""
+    """An exercise or cell that ran out of time or memory, or ended its process. This differs from a wrong answer."""
 
     student: str
     where: str
@@ -139,7 +139,7 @@ def exercise_lines(graded: Sequence[Result]) -> list[ExerciseLine]:
 
 
 def check_lines(read: Sequence[Result]) -> list[CheckLine]:
-    """Return the checks that wrong answers fail, the most common first, without exercises that have no answer."""
+    """Return the checks that failed on wrong answers, the most common first. Exercises without an answer are left out."""
     attempts: Counter[str] = Counter()
     failed: Counter[str] = Counter()
     causes: dict[str, Counter[str]] = {}
@@ -194,7 +194,7 @@ def html(results: ClassResults, now: datetime.datetime) -> str:
 
 
 def checks_csv(results: ClassResults) -> bytes:
-    """Return a row for each check that wrong answers fail."""
+    """Return a row for each check that failed on wrong answers."""
     rows: list[Sequence[object]] = [("day", "exercise", "check", "title", "hidden", "failed", "attempts", "likely_cause")]
     for day in results.days:
         for line in day_report(day, results.by_day[day]).checks:

@@ -24,12 +24,15 @@ def html(day: Day, found: Found, now: datetime.datetime) -> str:
 
 
 def numbered(unit: Unit, alike: frozenset[int]) -> list[tuple[int, str, bool]]:
-    """Return (number, text, whether it is alike) of each line of a cell."""
+    """Return (number, text, whether the line is common) of each line of a cell."""
     return [(number, line, number in alike) for number, line in enumerate(unit.source.splitlines(), start=1)]
 
 
 def similar_csv(day: Day, found: Found) -> bytes:
-    """Return a row for each pair. tokens: how many of each are alike; own: how many each has that the task does not give."""
+    """Return a CSV with a row for each pair.
+
+    tokens: each side's number of common tokens; own: each side's number of tokens that the task does not give.
+    """
     rows: list[Sequence[object]] = [
         ("day", "first", "second", "tokens_first", "own_first", "tokens_second", "own_second", "cells_first", "cells_second")
     ]

@@ -5,7 +5,7 @@ all names that the submission chose itself count as the same; of each WINDOW k-g
 of K + WINDOW - 1 tokens that two have in common is always found, in any place and in any order of the cells.
 
 Given text is removed first: the released notebook, its hints, the course's own answers and the right versions it is certified with.
-K-grams that more than a share of the class has are removed as well. The rest is evidence for a person, and no verdict.
+K-grams that more than a certain share of the class has are removed, too. The rest is evidence for a person, and no verdict.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ MAGIC = re.compile(r"^[ \t]*[%!?].*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Unit:
-    """One cell. tokens: their texts, with all chosen names alike; lines: the line of each, from 1; grams: the hash of each k-gram."""
+    """One cell. tokens: their texts, with one text for all chosen names; lines: each token's line, from 1; grams: each k-gram's hash."""
 
     name: str
     source: str
@@ -65,7 +65,7 @@ class Unit:
     grams: array[int]
 
     def covered(self, grams: set[int] | frozenset[int], least: int = K) -> set[int]:
-        """Return the places of all tokens in these k-grams, if they form a run of `least` tokens or more."""
+        """Return the places of all tokens in runs of these k-grams. A run has at least `least` tokens."""
         places: set[int] = set()
         for inside, run in itertools.groupby(range(len(self.grams)), key=lambda start: self.grams[start] in grams):
             starts = list(run)
@@ -89,7 +89,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Side:
-    """One submission of a pair. tokens: number of common tokens; own: of all that the task does not give; cells: (cell, common lines)."""
+    """One submission of a pair.
+
+    tokens: the number of common tokens; own: the number of tokens that the task does not give; cells: (cell, common lines).
+    """
 
     student: str
     tokens: int
@@ -99,7 +102,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions with something in common that neither the task nor the class has."""
+    """Two submissions with common code that the task does not give and that few others in the class have."""
 
     first: Side
     second: Side
@@ -111,7 +114,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Found:
-    """The result. pairs: most tokens in common first; compared: submissions; common: k-grams of more submissions than this are removed."""
+    """The result. pairs: most common tokens first; compared: the number of submissions.
+
+    common: k-grams that more submissions have are ignored.
+    """
 
     pairs: tuple[Pair, ...]
     compared: int
@@ -120,7 +126,7 @@ class Found:
 
 
 def alike(day: Day, tasks: Iterable[Task], share: float = 0.1) -> Found:
-    """Return the similar pairs of a day's submissions. share: k-grams that more than this part of the class has are no evidence."""
+    """Return the similar pairs of a day's submissions. share: k-grams that a larger share of the class has are ignored."""
     works: list[Work] = []
     left_out: list[str] = []
     ours = our_cells(day)
@@ -137,7 +143,7 @@ def alike(day: Day, tasks: Iterable[Task], share: float = 0.1) -> Found:
 
 
 def pairs(works: Sequence[Work], base: frozenset[int], common: int) -> list[Pair]:
-    """Return the pairs with at least MIN_TOKENS common tokens that are not in `base`, and that at most `common` submissions have."""
+    """Return the pairs with at least MIN_TOKENS common tokens, without k-grams in `base` or in more than `common` submissions."""
     candidates = shared_fingerprints([fingerprints(work, base) for work in works], common)
     grams = {number: works[number].grams - base for number in {n for pair in candidates for n in pair}}
     in_both = {pair: grams[pair[0]] & grams[pair[1]] for pair in candidates}
@@ -196,7 +202,7 @@ def winnowed(grams: Sequence[int]) -> set[int]:
 
 
 def read(student: str, cells: Iterable[Cell]) -> Work:
-    """Return the tokens of a submission's own cells. A cell that is not Python is named and left out."""
+    """Return the tokens of a submission's own cells. A cell that is not Python is left out and reported."""
     codes: list[tuple[Cell, str, ast.Module, Names]] = []
     left_out: list[str] = []
     waiting = list(cells)
@@ -210,7 +216,7 @@ def read(student: str, cells: Iterable[Cell]) -> Work:
         codes.append((cell, code, tree, names))
         texts, unknown = run_as_code(tree)
         waiting += [Cell(f"{cell.name}, text that runs in line {line}", text) for line, text in texts]
-        left_out += [f"{cell.name} runs a text as code in line {line}, which is not compared: look at it" for line in unknown]
+        left_out += [f"{cell.name} runs a string as code in line {line}; that code is not compared: read it yourself" for line in unknown]
     outside = frozenset(name for *_, names in codes for name in names.outside)
     attributes = frozenset(name for *_, names in codes for name in names.attributes)
     units = []
@@ -223,9 +229,11 @@ def read(student: str, cells: Iterable[Cell]) -> Work:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a cell defines. here: all that get a value; outside: those that other cells can call; attributes: of its own objects.
+    """The names that a cell chooses.
 
-    An imported name belongs to its module, unless it is renamed.
+    here: names that get a value; outside: names that other cells can call; attributes: attributes of the cell's own objects.
+
+    An imported name belongs to its module and is left out, unless the import renames it.
     """
 
     here: frozenset[str]
@@ -234,7 +242,7 @@ class Names:
 
 
 def parsed(source: str) -> tuple[str, ast.Module, Names]:
-    """Return a cell without its magics, its tree, and the names that it chooses itself. Raises ValueError if it is not Python."""
+    """Return a cell's code without magics, its tree, and the names that the cell chooses. Raises ValueError if it is not Python."""
     if len(source) > MAX_CELL_CHARACTERS:
         raise ValueError(f"it has {len(source):,} characters, more than {MAX_CELL_CHARACTERS:,}")
     for code in (source, MAGIC.sub("", source)):
@@ -252,7 +260,7 @@ RUNS_TEXT = ("exec", "eval", "compile", "run_cell")
 
 
 def run_as_code(tree: ast.Module) -> tuple[list[tuple[int, str]], list[int]]:
-    """Return (line, text) of each literal text that is run as code, and the lines that run a text that is only known at run time."""
+    """Return (line, text) of each string literal that is run as code, and the lines that run any other string."""
     texts: list[tuple[int, str]] = []
     unknown: list[int] = []
     for node in ast.walk(tree):
@@ -305,8 +313,8 @@ def names_chosen(tree: ast.Module) -> Names:
 def described_tokens(code: str, tree: ast.Module, names: frozenset[str], attributes: frozenset[str]) -> Iterator[tuple[str, int]]:
     """Yield (text, line) of each token.
 
-    All chosen names are alike, and so are all strings; layout, comments, docstrings, statements that do nothing, semicolons and doubled
-    brackets are skipped. `dim=` between brackets is another's name, or a default: it is unchanged.
+    All chosen names get one text, and all strings another. Layout, comments, docstrings, statements that do nothing, semicolons and doubled
+    brackets are skipped. A name as in `dim=` between brackets stays, because it is a keyword argument or a parameter with a default.
     """
     before, depth = "", 0
     stream = [each for each in tokenize.generate_tokens(io.StringIO(code).readline) if each.type not in SILENT]
@@ -333,7 +341,7 @@ def described_tokens(code: str, tree: ast.Module, names: frozenset[str], attribu
 
 
 def silent_places(code: str, tree: ast.Module) -> dict[int, list[tuple[tuple[int, int], tuple[int, int]]]]:
-    """Return {line: the statements in it that do nothing}, as (line, column) of their begin and end in characters."""
+    """Return {line: [(begin, end), ...]} of the statements that do nothing. Begin and end are (line, column), counted in characters."""
     lines = code.splitlines(keepends=True)
     found: dict[int, list[tuple[tuple[int, int], tuple[int, int]]]] = {}
 
@@ -348,7 +356,7 @@ def silent_places(code: str, tree: ast.Module) -> dict[int, list[tuple[tuple[int
 
 
 def doubled_brackets(stream: Sequence[tokenize.TokenInfo]) -> set[int]:
-    """Return the places of brackets directly inside of others that close directly after them: `((x))` means `(x)`."""
+    """Return the places of brackets directly inside another pair, such as the inner pair of `((x))`."""
     partner: dict[int, int] = {}
     opened: list[int] = []
     for place, each in enumerate(stream):
@@ -400,7 +408,7 @@ def given(day: Day) -> frozenset[int]:
 
 
 def our_cells(day: Day) -> dict[str, str]:
-    """Return {cell id: source} of the released code cells that are not exercises, as `submission_in` asks for them."""
+    """Return {cell id: source} of the released code cells that are not exercises, for `submission_in`."""
     exercises = {exercise.name for exercise in lesson(day).exercises}
     return {cell_id: cell.source for cell_id, cell in released_cells(day).items() if cell_id.removeprefix("exercise-") not in exercises}
 

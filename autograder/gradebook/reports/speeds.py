@@ -1,6 +1,6 @@
 """Speed of a class's solutions: for each check that measures speed, the outcomes and the spread of the measured ratios.
 
-Ratios and not seconds, because machines differ: a ratio is measured within one run, to a reference that ran beside it.
+The figures are ratios and not seconds, because machines differ. A ratio is measured within one run, to a reference that ran beside it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ NUM_BINS = round(math.log2(LAST_EDGE / FIRST_EDGE) * STEPS_PER_DOUBLING) + 2
 
 @dataclass(frozen=True)
 class SpeedLine:
-    """One check that measures speed, over a class. ratios: all that were measured, sorted; limit: a ratio must stay below it.
+    """The results of one speed check in a class. ratios: all measured ratios, sorted; limit: a passing ratio is below it.
 
-    failed: too slow. unmeasured: nothing else of the exercise was right, or the raced call gave another answer or none.
+    failed: the number of answers that were too slow. unmeasured: the number of answers whose exercise passed no other check, or whose raced
+    call gave another result or none.
     """
 
     check: str
@@ -49,13 +50,13 @@ class SpeedLine:
 
     @property
     def bins(self) -> tuple[int, ...]:
-        """Return the numbers of ratios below FIRST_EDGE, in each half doubling from there, and above LAST_EDGE."""
+        """Return a histogram of the ratios: below FIRST_EDGE, in each half doubling from there, and above LAST_EDGE."""
         counted = Counter(bin_of(ratio) for ratio in self.ratios)
         return tuple(counted[index] for index in range(NUM_BINS))
 
     @property
     def words(self) -> str:
-        """Return the picture in words."""
+        """Return the histogram in words."""
         if not self.ratios:
             return "Nothing could be measured."
         if len(self.ratios) == 1:
@@ -77,19 +78,19 @@ def place(ratio: float) -> float:
 
 
 def axis() -> list[float]:
-    """Return the ratios to be written under the picture: each doubling."""
+    """Return the ratios that label the picture's axis: one for each doubling."""
     return [FIRST_EDGE * 2**n for n in range(round(math.log2(LAST_EDGE / FIRST_EDGE)) + 1)]
 
 
 def measured(results: Sequence[Result]) -> Iterator[tuple[Result, Verdict]]:
-    """Yield every verdict of a check that measures speed."""
+    """Yield every verdict of a speed check."""
     for result in results:
         if result.points is not None and result.record.problem is None:
             yield from ((result, v) for v in result.record.verdicts if v.timing)
 
 
 def speed_lines(results: Sequence[Result]) -> list[SpeedLine]:
-    """Return a line for each check of a day that measures speed, in their order."""
+    """Return a line for each speed check of a day, in the order of the checks."""
     found: dict[str, list[Verdict]] = {}
     for _, verdict in measured(results):
         found.setdefault(verdict.check, []).append(verdict)
@@ -110,7 +111,7 @@ def speed_lines(results: Sequence[Result]) -> list[SpeedLine]:
 
 
 def speed_csv(results: ClassResults) -> bytes:
-    """Return a row for each submission and check that measures speed."""
+    """Return a row for each submission and each speed check."""
     rows: list[Sequence[object]] = [("day", "student", "exercise", "check", "outcome", "ratio", "limit", "ratio_of", "message")]
     for day in results.days:
         for result, verdict in measured(results.by_day[day]):

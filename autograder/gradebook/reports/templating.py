@@ -1,4 +1,4 @@
-"""The pages for staff: one style, everything that came from a student escaped, and nothing fetched."""
+"""The templates of the pages for staff: they have one style, escape everything that came from a student, and fetch nothing."""
 
 from __future__ import annotations
 

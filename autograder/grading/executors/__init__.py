@@ -1,4 +1,4 @@
-"""The places to grade a run's submissions: this process, several of this machine, or a dask cluster."""
+"""The places where a run's submissions are graded: this process, several processes of this machine, or a dask cluster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 def chosen(kind: str, scheduler: str | None, jobs: int, level: str, say: Callable[[str], None]) -> Executor:
-    """Return the executor `local` or `dask`, at this isolation level. say: gets the reason for a slower choice. Raises CourseError."""
+    """Return the executor `local` or `dask`, at this isolation level. Raises CourseError.
+
+    say: called with the reason for a slower choice.
+    """
     if kind == "local" and scheduler is not None:
         raise CourseError("--scheduler names a dask cluster: add --executor dask, or leave it out")
     if scheduler is not None and jobs:
-        raise CourseError("--jobs is for this machine; a cluster grades on as many workers as it has: leave it out with --scheduler")
+        raise CourseError("--jobs is for this machine only, and a cluster uses all its workers: leave --jobs out with --scheduler")
     from ...sandbox.process import forkserver_pool
 
     forkserver_pool.want(level)

@@ -15,7 +15,7 @@ Keep = Callable[[Record], object]
 
 
 class Executor(Protocol):
-    """A grader of many submissions side by side. The process that runs the command writes the records, also those graded elsewhere."""
+    """A grader of many submissions in parallel. The process that runs the command writes all records, even those graded elsewhere."""
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
         """Run the canaries of each day before any submission. Raises InfrastructureFault, CourseError."""
@@ -23,7 +23,7 @@ class Executor(Protocol):
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
         """Yield (number, record) of each task as soon as it is done, in any order, after `keep(record)`.
 
-        Closing it cancels the tasks that have not begun. Raises InfrastructureFault, CourseError.
+        Closing the generator cancels the tasks that have not begun. Raises InfrastructureFault, CourseError.
         """
 
     def close(self) -> None:
@@ -31,7 +31,7 @@ class Executor(Protocol):
 
 
 def lost(task: Task, options: Options, reason: str) -> Record:
-    """Return the record of a submission that could not be graded: for a person, never a zero."""
+    """Return the record of a submission that could not be graded. A person must look at this record; it is never a zero."""
     record = new_record(task, options, level="")
     record.infrastructure = reason
     record.scores = scores(task.day, record)

@@ -1,7 +1,7 @@
 """Grading on a dask cluster: an existing one by its scheduler's address, or one created here for this run.
 
-Submissions travel as bytes, records come back as tables; workers need the course but no folder of this machine's. A worker that dies
-loses nothing: the scheduler gives its orders to others, and a submission that is graded twice is stored once, by the number of its task.
+Submissions are sent as bytes, and records come back as tables; workers need the course, but no folder of this machine. If a worker dies,
+nothing is lost: the scheduler gives its tasks to others. A submission that is graded twice is stored once, by the number of its task.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ MAX_BYTES_UNDER_WAY = 128 * 1024**2
 
 
 class Again(Exception):
-    """A result lost with the worker that had it: the order is carried out again."""
+    """A result that was lost with its worker. The order is graded again."""
 
 
 class GivenUp(Exception):
-    """An order that the scheduler gave up, because every worker that had it ended."""
+    """An order that the scheduler gave up because every worker that received it ended."""
 
 
 class Dask:
     """An executor on a dask cluster.
 
-    level: the isolation level that every worker must reach. say: gets a line when the run has to wait.
+    level: the isolation level that every worker must reach. say: called with a line when the run has to wait.
     """
 
     def __init__(self, address: str | None, jobs: int, level: str, say: Callable[[str], None]) -> None:
@@ -108,11 +108,11 @@ class Dask:
             dask_worker.heed(answer, f"worker {worker}")
 
     def gone(self, reason: str) -> InfrastructureFault:
-        what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster made here ended ({reason})"
+        what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster started here ended ({reason})"
         return InfrastructureFault(f"{what}; graded submissions are saved: continue with --resume")
 
     def await_workers(self, client: Client) -> None:
-        """Return when there is a worker: in a queueing system the first may need hours."""
+        """Wait until there is a worker. In a queueing system the first worker may take hours."""
         while not self.workers(client):
             try:
                 client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
@@ -121,7 +121,7 @@ class Dask:
 
     @staticmethod
     def workers(client: Client) -> bool:
-        """Return True if there are any workers; a scheduler that is too busy to answer may have some."""
+        """Return True if there are workers, or if the scheduler is too busy to answer."""
         try:
             return bool(client.nthreads())
         except (OSError, TimeoutError):
@@ -187,7 +187,7 @@ class Dask:
         try:
             answer = future.result(timeout=RESULT_SECONDS)
         except KilledWorker:
-            raise GivenUp("every worker that graded it ended: look at the workers' logs and memory") from None
+            raise GivenUp("every worker that graded this submission ended: look at the workers' logs and memory") from None
         except (Exception, asyncio.CancelledError) as error:
             if future.status == "error":
                 return lost(task, options, f"{type(error).__name__}: {error}")
@@ -216,4 +216,4 @@ class Dask:
             self.cluster.close()
 
 
-NEEDS = "it needs this checkout, installed (`pip install -e '.[cluster]'`)"
+NEEDS = "install this checkout there (`pip install -e '.[cluster]'`)"

@@ -13,7 +13,7 @@ Table = dict[str, Any]
 
 
 class ForkServers(WorkerPlugin):
-    """A fork server in each worker: started before the first order, also in workers that join later; ended with the run."""
+    """A fork server in each worker, even in a worker that joins later. It starts before the first order and ends with the run."""
 
     def __init__(self, level: str, folder: str) -> None:
         self.level, self.folder = level, folder
@@ -26,7 +26,10 @@ class ForkServers(WorkerPlugin):
 
 
 async def agreement(all_terms: list[Table]) -> Table:
-    """Return the first refusal of this worker, or {}. It runs beside the worker's tasks and does not block its scheduler connection."""
+    """Return the first refusal of this worker, or {}.
+
+    The function runs beside the worker's tasks and does not block the connection to the scheduler.
+    """
     return await asyncio.to_thread(agree, all_terms)
 
 
@@ -50,7 +53,7 @@ def put_out() -> None:
 
 
 def grade_there(order: Table) -> Table:
-    """Grade an order as the task of a worker: the answer of `dask_worker.grade`, with the worker's address."""
+    """Grade an order as a task of a worker. Return the answer of `dask_worker.grade`, with the worker's address."""
     from . import dask_worker
 
     return {"worker": get_worker().address, **dask_worker.grade(order)}

@@ -1,7 +1,7 @@
-"""The code that a worker of a cluster runs: orders come in as plain data, records go back as plain data.
+"""The code that a worker of a cluster runs: tasks come in as plain data, records go back as plain data.
 
-A station is a process that grades for a run elsewhere: a fork server of its own, its own checkout of the course, its own isolation.
-Before its first submission it checks that it has the same course as the requesting run, that it reaches the required isolation level, and
+A station is a process that grades for a run elsewhere, with its own fork server, checkout of the course and isolation. Before its first
+submission a station checks that it has the same course as the requesting run, that it reaches the required isolation level, and
 that its canaries pass. It writes no file.
 """
 
@@ -37,7 +37,7 @@ _shown: set[str] = set()
 
 
 def terms(day: Day, options: Options, level: str) -> Table:
-    """Return the terms that a station must agree to before it grades a submission of this day."""
+    """Return the terms that a grading process must agree to before it grades a submission of this day."""
     return {
         "slug": day.slug,
         "course_version": __version__,
@@ -55,14 +55,14 @@ def own_checks() -> str:
 
 
 def order(task: Task, file: SubmittedFile, terms: Table) -> Table:
-    """Return a submission to grade, with everything that grading it needs."""
+    """Return an order: a submission to grade and everything that grading it needs, as plain data."""
     return {"student": task.student, "file": asdict(file), "terms": terms}
 
 
 def agree(terms: Table) -> Table:
-    """Return {} if this station can grade this day under these terms.
+    """Return {} if this process can grade this day under these terms.
 
-    Otherwise return {"refused": reason, "ours": True if the station is broken, False if it is unfit}.
+    Otherwise return {"refused": reason, "ours": True if the process is broken, False if it is unfit}.
     """
     try:
         with _at(terms["isolation"], terms["own"]):
@@ -89,7 +89,7 @@ def grade(order: Table) -> Table:
 
 
 def heed(answer: Table, who: str) -> None:
-    """Raise the error of a station that refused. who: its name in the message."""
+    """Raise the error of a grading process that refused. who: the name of the process in the message."""
     if "refused" in answer:
         kind = InfrastructureFault if answer["ours"] else CourseError
         raise kind(f"{who} cannot grade: {answer['refused']}")
@@ -113,16 +113,16 @@ def put_out() -> None:
 
 @contextmanager
 def _at(level: str, folder: str = "") -> Iterator[None]:
-    """Grade at this isolation level and with a class's own checks, which are the whole process's: two runs that differ cannot share it.
+    """Set the isolation level and the class's own checks while the body runs. Raises CourseError if a run with other settings grades here.
 
-    folder: as `own_checks` returns it.
+    Both settings belong to the whole process, so two runs that differ cannot share it. folder: as `own_checks` returns it.
     """
     global _busy, _level, _own
     with _lock:
         if _busy and level != _level:
-            raise CourseError(f"another run grades there at isolation {_level}: wait for it to end, or ask for the same")
+            raise CourseError(f"another run grades there at isolation level {_level}: wait until that run ends, or use the same level")
         if _busy and folder != _own:
-            raise CourseError("another run grades there with its class's own checks: wait for it to end")
+            raise CourseError("another run grades there with its class's own checks: wait until that run ends")
         own.use(Path(folder) if folder else None)
         forkserver_pool.want(level)
         _busy, _level, _own = _busy + 1, level, folder
@@ -134,22 +134,22 @@ def _at(level: str, folder: str = "") -> Iterator[None]:
 
 
 def _show(terms: Table) -> tuple[Day, Options]:
-    """Return the day and the options, after checking that they match the terms, and that the canaries pass.
+    """Check that this process matches the terms and that the canaries pass. Return the day and the options.
 
     Raises CourseError, InfrastructureFault.
     """
     day = find_day(terms["slug"])
     if terms["course_version"] != __version__:
-        raise CourseError(f"it has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")
+        raise CourseError(f"the worker has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")
     here = verdict_inputs.environment()
     if others := [f"{name} {here.get(name)}, not {version}" for name, version in terms["environment"].items() if here.get(name) != version]:
-        raise CourseError(f"it has {'; '.join(others)}: {SAME_COURSE}, with an environment made from its lock")
+        raise CourseError(f"the worker has {'; '.join(others)}: {SAME_COURSE}, with an environment made from its lock file")
     if terms["course_sha256"] != verdict_inputs.of_day(day):
-        raise CourseError(f"its lesson, answers, checks or grader of {day.slug} differ from those here: {SAME_COURSE}")
+        raise CourseError(f"the worker's lesson, answers, checks or grader of {day.slug} differ from those here: {SAME_COURSE}")
     try:
         options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
     except TypeError:
-        raise CourseError(f"its autograder does not know the options that are asked for: {SAME_COURSE}") from None
+        raise CourseError(f"the worker's autograder does not know the requested options: {SAME_COURSE}") from None
     forkserver_pool.require_safe()
     with _canaries_lock:
         if repr(terms) not in _shown:

@@ -1,4 +1,4 @@
-"""The default: threads of this process, each with a worker of its own, forked from one fork server."""
+"""The default executor: threads of this process, each with a worker of its own, forked from one fork server."""
 
 from __future__ import annotations
 

@@ -34,14 +34,14 @@ AHEAD = 2
 
 
 class Processes:
-    """An executor with several graders. level: the required isolation level. Small classes are graded in this process."""
+    """An executor with several grading processes; small classes are graded in this process. level: the required isolation level."""
 
     def __init__(self, level: str) -> None:
         self.level = level
         self.days: tuple[Day, ...] = ()
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        """Run the canaries in the processes that grade, which depend on the size of the class."""
+        """Note the days. Their canaries run later, in the processes that grade, because these depend on the size of the class."""
         self.days = tuple(days)
 
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:
@@ -88,7 +88,7 @@ class Processes:
 
 
 def begin(parent: int, level: str, folder: str) -> None:
-    """Set up a new grader: it ends with the run, leaves Ctrl-C to it, and has its fork server ready."""
+    """Set up a new grading process, which ignores Ctrl-C, ends with the run, and has its fork server ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform.startswith("linux"):
         die_with_parent()

@@ -26,8 +26,8 @@ class Spent:
 class Budget:
     """A submission's use of its limits.
 
-    seconds: the use of all cells and calls together. check: the use of the current check. nearest_limit: the largest share of its time that
-    a cell or call has used.
+    seconds: the time that all cells and calls have used together. check: the resources that the current check has used. nearest_limit: the
+    largest share of its own time limit that a cell or call has used.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -42,7 +42,7 @@ class Budget:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """Charge use inside to the submission, not to the check."""
+        """Charge the time used inside this context to the submission, not to the check."""
         kept, self.check = self.check, Spent()
         try:
             yield

@@ -33,10 +33,10 @@ LEVELS = ("namespaces", "landlock", "seccomp", "none")
 
 @dataclass(frozen=True)
 class Confinement:
-    """The confinement that a worker gets.
+    """The settings of a worker's confinement.
 
     level: one of LEVELS. memory_bytes: bytes that a submission may map beyond those mapped at the fork. file_bytes: the largest file that
-    it may write. drop_user: change to an unprivileged user id, if we are root.
+    it may write. drop_user: whether a worker that root starts changes to an unprivileged user id.
     """
 
     level: str
@@ -66,9 +66,9 @@ WORKER_MODULES = (
 
 @functools.cache
 def readable_paths() -> tuple[str, ...]:
-    """Return the paths that a worker needs to import Python, torch and the kit, and the models.
+    """Return the paths that a worker needs: Python, torch, the kit and the models.
 
-    No solution, check or specimen is among them.
+    The paths contain no solution, check or specimen.
     """
     return *python_paths(), *own_paths()
 
@@ -97,7 +97,7 @@ def _prefixes() -> list[str]:
 
 
 def _more_packages() -> list[str]:
-    """Return package folders that are under no prefix."""
+    """Return the package folders outside all of Python's prefixes."""
     import torch
 
     found = {str(Path(torch.__file__).parents[1])}
@@ -106,7 +106,7 @@ def _more_packages() -> list[str]:
 
 @functools.cache
 def exposed_answers() -> tuple[str, ...]:
-    """Return the copies of the course that a worker may read: it was installed without `-e`, or is inside a Python."""
+    """Return the copies of the course that a worker may read: one installed without `-e`, or a checkout inside Python's own folders."""
     places = {Path(path) for path in _more_packages()}
     for prefix in _prefixes():
         for pattern in ("lib/python*/*-packages", "lib64/python*/*-packages", "lib/python3/*-packages"):
@@ -127,7 +127,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 
 
 def prepare(wanted: Confinement) -> None:
-    """Prepare, once in the fork server, the results that each worker's `confine` needs, while imports still work."""
+    """Compute, once in the fork server, the results that each worker's `confine` needs; after confinement imports no longer work."""
     readable_paths()
     if wanted.level != "none":
         syscalls.compiled()

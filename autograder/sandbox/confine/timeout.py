@@ -1,4 +1,4 @@
-"""A time limit for code in this process: endless code is stopped by an exception, raised in it again and again."""
+"""A time limit for code in this process: an exception, raised again and again, stops endless code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_LINES, MAX_FRAMES = 6, 100
 
 
 class TimeoutExpired(BaseException):
-    """The end of a call at its limit; not an Exception, so a student's `except Exception` does not catch it."""
+    """The end of a call at its time limit. It is not an Exception, so a student's `except Exception` does not catch it."""
 
 
 class _Moment:
@@ -37,8 +37,8 @@ class _Moment:
 class _Reminder(weakref.ref[Any]):
     """A weak reference that rings the alarm again as soon as its object is freed.
 
-    For a TimeoutExpired that a bare `except:` has swallowed, that is the following line, which no `try` of the same loop covers. C calls it
-    with itself, and a number, so no line of ours runs in between.
+    After a bare `except:` has swallowed a TimeoutExpired, the alarm rings at the next line, which no `try` of the same loop covers. C code
+    passes this reference to `interrupt_main` as the signal number, so no Python line of ours runs in between.
     """
 
     def __index__(self) -> int:
@@ -50,7 +50,7 @@ class Alarm:
 
     `with Alarm(3.0, 4.0, name, tell) as alarm:` stops the code inside after 3 s of this thread's processor time, or 12 s of wall time.
 
-    Without SIGALRM, or outside the main thread, it stops nothing and calls `tell` after SAY_SECONDS.
+    Without SIGALRM, or outside the main thread, the alarm stops nothing: it calls `tell` after SAY_SECONDS.
     """
 
     def __init__(self, seconds: float, wall_factor: float, name: str, tell: Callable[[str], None] | None = None) -> None:
@@ -122,9 +122,9 @@ class Alarm:
             del error  # its traceback refers to this frame, which could not be freed
 
     def look_at(self, thread: int) -> None:
-        """Stop code in another thread, as the signal does in this one.
+        """Stop code in another thread, as the signal stops code in this one.
 
-        Python raises the exception there, as often as the code continues.
+        Python raises TimeoutExpired in that thread, as often as the code continues.
         """
         frame = sys._current_frames().get(thread)
         if self.over or self.waiting or frame is None or time.monotonic() - self.wall < self.seconds * self.wall_factor:
@@ -147,10 +147,10 @@ class Alarm:
                 self.ring(stopped_after(self.seconds, waited=waited), frame)
 
     def _look_once_more(self) -> None:
-        """Check again at the next jump, since a TimeoutExpired raised here was swallowed and would be again.
+        """Ring again at the next jump: code here swallowed the last TimeoutExpired and would swallow another one.
 
-        Python 3.12 jumps from the end of an `except` to the last line of its own `try`, and handles signals there; 3.11 and 3.13 handle
-        them outside.
+        Python 3.12 jumps from the end of an `except` to the last line of its own `try` and handles signals there. Python 3.11 and 3.13
+        handle signals outside the `try`.
         """
         self.rang_at = 0, 0
         moment = _Moment()
@@ -158,7 +158,7 @@ class Alarm:
 
 
 def in_students_code(frame: FrameType) -> bool:
-    """Return whether this frame works for a student's function, and not for a function of the checks that it calls."""
+    """Return whether this frame works for a student's function, not for a function of the checks that the student's function calls."""
     for outer, _ in traceback.walk_stack(frame):
         if outer.f_code is Worker.ask_back.__code__:
             return False

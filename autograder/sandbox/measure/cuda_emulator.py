@@ -1,12 +1,15 @@
 """A CUDA emulator on the CPU: code that records a graph and replays it runs on machines without a GPU.
 
-While `EmulatedCuda` is entered, the tensors that it was given report that they are on `cuda:0`, and so do all tensors made from them or
-with `device="cuda"`. They hold real values, so the result of an emulated run is a result. Operations that CUDA refuses are refused: tensors
-of two devices in one operation; while a graph is recorded, every wait for the device, every copy from the CPU, a second recording inside
-the first, and a library's first product (it allocates, which a recording must not see); a generator of another device. Undefined
-behaviour in CUDA is an error too: the use of memory that another stream writes, without having waited for that stream, and a replay on
-freed memory. Recording runs nothing: the recorded operations run at `replay`, on the same memory and with the Python numbers of the
-recording, as on a GPU.
+Inside `with EmulatedCuda(...)`, the given tensors report that they are on `cuda:0`, and so do all tensors made from them or with
+`device="cuda"`. These tensors have real values, so an emulated run gives the real result. The emulator refuses what CUDA refuses:
+
+- tensors of two devices in one operation, and a generator of another device
+- while a graph is recorded: every wait for the device, every copy from the CPU, a second recording inside the first, and a library's
+  first product (it allocates memory, which a recording must not see)
+
+Undefined behaviour in CUDA is an error in the emulator: the use of memory that another stream writes, without having waited for that
+stream, and a replay on freed memory. Recording runs nothing: the recorded operations run at `replay`, on the same memory and with the
+Python numbers of the recording, as on a GPU.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ CUDA = torch.device("cuda", 0)
 CAPTURING = "CUDA error: operation not permitted when stream is capturing"
 TWO_DEVICES = "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"
 OTHER_GENERATOR = "Expected a '{}' device type for generator but found '{}'"
-UNREGISTERED = "a generator draws inside a recording and is not registered with it (CUDAGraph.register_generator_state)"
+UNREGISTERED = "a recorded generator is not registered with its graph (CUDAGraph.register_generator_state)"
 SYNCHRONIZES = "called a synchronizing CUDA operation"
 NAME = "an emulated GPU, on the CPU"
 RACE = "this stream uses a tensor that another stream may still be writing: it has not waited for that one (wait_stream)"
@@ -46,8 +49,8 @@ ON = "_stands_in_for_cuda"
 class Launches:
     """The counts of one emulated run.
 
-    captures: recorded graphs; replays: of those graphs; launches: operations started one by one, outside a recording and a replay; waits:
-    for the device.
+    captures: the recorded graphs. replays: the replays of those graphs. launches: the operations started one by one, outside recordings and
+    replays. waits: the waits for the device.
     """
 
     captures: int = 0
@@ -62,8 +65,8 @@ class Launches:
 def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], then: list[list[Any]]) -> dict[str, Any]:
     """Call `function(*args, **kwargs)` with everything on the GPU, then its result with each of `then`.
 
-    Returns {"results": the results of those calls, as they are at the end; "made", "called": the counts of the first call and of all
-    others}. Raises the code's exceptions.
+    Returns {"results": the results of the later calls, read after the last one; "made": the counts of the first call; "called": the counts
+    of the later calls together}. Raises the code's exceptions.
     """
     with EmulatedCuda() as gpu:
         args, kwargs, then = gpu.on_gpu(_copied(args)), gpu.on_gpu(_copied(kwargs)), gpu.on_gpu(then)
@@ -76,7 +79,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
 
 
 class EmulatedCuda(TorchFunctionMode):
-    """Mode that emulates CUDA, see the module. `launches` counts the started operations."""
+    """Mode that emulates CUDA as this module's docstring describes. `launches` counts the started operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +94,7 @@ class EmulatedCuda(TorchFunctionMode):
         self._patches = contextlib.ExitStack()
 
     def on_gpu(self, value: Any) -> Any:
-        """Return the same value with every tensor in it marked as on the GPU, those of a model included."""
+        """Return the same value with all its tensors, including a model's, marked as on the GPU."""
         if isinstance(value, list | tuple):
             return type(value)(map(self.on_gpu, value))
         if isinstance(value, dict):
@@ -157,9 +160,9 @@ class EmulatedCuda(TorchFunctionMode):
         self.written.clear()  # all of it is done
 
     def uses(self, tensors: list[Tensor], results: list[Tensor]) -> None:
-        """Put an operation into the current stream: it reads or writes `tensors`, and `results` are its outputs.
+        """Put an operation that reads or writes `tensors` and returns `results` into the current stream.
 
-        Raises RuntimeError if another stream wrote one of the tensors and was not waited for.
+        Raises RuntimeError if another stream wrote one of the tensors and the current stream did not wait for that stream.
         """
         stream = self.streams[-1]
         for tensor in tensors:
@@ -206,7 +209,7 @@ class EmulatedCuda(TorchFunctionMode):
         return tree_map(self._mark, out) if stays and name not in WAITS else out
 
     def _check_generator(self, generator: torch._C.Generator, device: Any) -> None:
-        """Refuse a generator of another device, and inside a recording one that the graph does not know."""
+        """Refuse a generator of another device and, inside a recording, a generator that is not registered with the graph."""
         kind = torch.device(device).type
         if generator.device.type != kind:
             raise RuntimeError(OTHER_GENERATOR.format(kind, generator.device.type))
@@ -225,7 +228,7 @@ class EmulatedCuda(TorchFunctionMode):
         return tree_map(self._mark, value)
 
     def _asked_device(self, name: str, args: Any, kwargs: dict[str, Any]) -> tuple[str | None, Any, dict[str, Any]]:
-        """Return (the requested device, "cuda", "cpu" or None, and the args and kwargs for the CPU)."""
+        """Return (the requested device, which is "cuda", "cpu" or None; the args for the CPU; the kwargs for the CPU)."""
         if name in ("cuda", "cpu"):
             return name, args[:1], {}
         places = [kwargs.get("device"), *(a for a in args[1:] if name == "to" and isinstance(a, str | torch.device))]
@@ -246,9 +249,10 @@ class EmulatedCuda(TorchFunctionMode):
 
 
 class Stream:
-    """A queue of operations, each of which runs at once here; it records the order that a stream may rely on.
+    """A queue of operations. Each one runs at once; the queue only records which order a program may rely on.
 
-    `length` operations are in it, and `done` says how many of each other stream are over before its next one begins.
+    `length` is the number of operations in this stream. `done` maps each other stream to the number of its operations that end before the
+    next operation of this stream begins.
     """
 
     def __init__(self, rehearsed: EmulatedCuda) -> None:
@@ -271,7 +275,7 @@ class Stream:
 
 @dataclass
 class Written:
-    """The last writer of a memory. The memory is referenced, so no other tensor gets its address."""
+    """The last stream that wrote a storage. `memory` keeps the storage alive, so no other tensor gets its address."""
 
     stream: Stream
     place: int
@@ -279,7 +283,7 @@ class Written:
 
 
 class _Started(TorchDispatchMode):
-    """Mode that counts the operations started on the GPU, and refuses a library's first product inside a recording."""
+    """Mode that counts the operations started on the GPU, and refuses the first matrix product of a run inside a recording."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -336,7 +340,7 @@ class Recording(TorchDispatchMode):
         return out
 
     def forget(self) -> None:
-        """Restore the memory that the recording wrote, and blank the tensors that it made: a recording runs nothing."""
+        """Undo the recording's operations, because CUDA runs none while it records: restore written memory, blank new tensors."""
         for whole, values in self.before.values():
             whole.copy_(values)
         for *_, results in self.steps:
@@ -344,9 +348,9 @@ class Recording(TorchDispatchMode):
                 result.fill_(float("nan") if result.is_floating_point() else 0)
 
     def let_go(self) -> None:
-        """Keep the addresses of the operations' tensors and not the tensors, as a graph does.
+        """Replace the operations' tensors by their addresses, as a graph does.
 
-        The emulator must not free that memory itself, so it counts its own references to it.
+        The emulator itself still references the memory, so it counts these references for `freed`.
         """
         self.before.clear()
 
@@ -361,7 +365,7 @@ class Recording(TorchDispatchMode):
         self.steps = [(function, *tree_map(address, rest)) for function, *rest in self.steps]
 
     def freed(self) -> bool:
-        """Return whether some memory that the operations read or write is referenced by the emulator alone."""
+        """Return whether the emulator holds the only reference to some memory that the operations read or write."""
         return any(torch._C._storage_Use_Count(storage._cdata) <= own + 1 for storage, own in self.own.items())  # 1: `storage` itself
 
     def run(self) -> None:
@@ -415,7 +419,7 @@ class Generator(torch.Generator):
 
 
 def _copied(value: Any) -> Any:
-    """Return the value with copies of its tensors, which nobody but the called function will hold."""
+    """Return the value with copies of its tensors; only the called function will reference these copies."""
     return tree_map(lambda leaf: leaf.clone() if isinstance(leaf, Tensor) else leaf, value)
 
 

@@ -1,7 +1,7 @@
 """Counted memory: the most bytes alive at one time, and the bytes moved to and from memory that is too large to be fast.
 
-A storage's size decides, never a view's. A view costs nothing until it is read; then the elements that it names count, and an axis that is
-only expanded counts once.
+The size of the storage decides whether memory is fast, never the size of a view. A view costs nothing until it is read; then the elements
+that it covers count, and an axis that is only expanded counts once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OVERWRITES = frozenset((aten.copy_, aten.fill_, aten.zero_, aten.uniform_, aten.
 
 
 class Living:
-    """Storages made while counting, from their start to their end, even if that comes after the counting."""
+    """Storages made while counting, each followed until it is freed, even after the counting has ended."""
 
     def __init__(self) -> None:
         self._bytes: dict[int, int] = {}
@@ -37,7 +37,7 @@ class Living:
         self.largest_bytes = 0
 
     def note(self, storage: torch.UntypedStorage, grown: int) -> None:
-        """Record that `storage` is new, or has grown, by so many bytes."""
+        """Record that `storage` is new or has grown. grown: the new bytes."""
         place = storage._cdata
         if place not in self._bytes:
             self._bytes[place] = 0
@@ -48,9 +48,9 @@ class Living:
         self.largest_bytes = max(self.largest_bytes, self._bytes[place])
 
     def known(self, storage: torch.UntypedStorage) -> int:
-        """Return the size of `storage` when it was last looked at, in bytes.
+        """Return the last recorded size of `storage` in bytes.
 
-        One made here may have grown without an operation of torch's.
+        A storage made while counting may since have grown outside any torch operation.
         """
         return self._bytes.get(storage._cdata, storage.nbytes())
 
@@ -59,7 +59,7 @@ class Living:
 
 
 def elements(tensor: Tensor) -> int:
-    """Return the number of different elements of a view: an expanded axis has stride 0 and is read once."""
+    """Return the number of different elements of a view. An expanded axis has stride 0 and counts once."""
     number = 1
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         number *= size if stride else min(size, 1)
@@ -72,13 +72,13 @@ def is_view(function: Any, given: set[int], made: list[Tensor]) -> bool:
 
 
 def storage_of(tensor: Tensor) -> int:
-    """Return a number that is unique among living storages, also on the meta device, where all are at address 0."""
+    """Return a number that is unique among living storages, even on the meta device, where all addresses are 0."""
     return int(tensor.untyped_storage()._cdata)
 
 
 @functools.cache
 def _written_places(function: Any) -> tuple[tuple[int, str, bool], ...]:
-    """Return (index, name, whether it only takes the result, as `out=` does) of each argument that an operation writes."""
+    """Return (index, name, True if the argument only receives the result, like `out=`) of each argument that an operation writes."""
     arguments = enumerate(function._schema.arguments)
     return tuple((i, a.name, a.kwarg_only) for i, a in arguments if a.alias_info is not None and a.alias_info.is_write)
 

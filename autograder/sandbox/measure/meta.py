@@ -39,10 +39,10 @@ IsStudents = Callable[[str], bool]
 def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], is_students: IsStudents) -> dict[str, Any]:
     """Call a function on the meta device and return {"result", "stray", "asked"}.
 
-    "result": the result, with shapes, dtypes and devices in place of tensors; "stray": the line that made a tensor on another device;
-    "asked": the line that asked for a value. Both lines are "" if there is none.
+    "result": the result, with shapes, dtypes and devices instead of tensors. "stray": the line that made a tensor on another device, or "".
+    "asked": the line that read a value of a meta tensor, or "".
 
-    Raises the code's exceptions for any other reason.
+    An exception of the code that has another cause is raised.
     """
     mode = _Noting(is_students)
     arguments, named = on_meta(args), on_meta(kwargs)
@@ -59,7 +59,7 @@ def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, An
 
 
 class GivenByTheChecks:
-    """An object that stayed with the grader and is called back. Values cross, so meta tensors are sent as zeros."""
+    """An object that stayed with the grader and is called back. Its arguments need values, so meta tensors are sent as zeros."""
 
     def on_meta(self) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -135,7 +135,8 @@ class _Noting(TorchDispatchMode):
 def _without_compiler() -> Iterator[None]:
     """Replace torch's compiler, if it is not loaded, by a module that does nothing.
 
-    Torch's Python code for the meta device asks the compiler to skip it, and would load it for that: seconds of a call's time.
+    Torch's Python code for the meta device asks the compiler to skip that code. Without the replacement this would load the compiler, which
+    takes seconds of a call's time.
     """
     if "torch._dynamo" in sys.modules:
         yield
@@ -154,7 +155,7 @@ def _without_compiler() -> Iterator[None]:
 
 
 def _is_stray(tensor: Tensor) -> bool:
-    """Return whether a tensor is on another device than the arguments. A scalar may be combined with tensors of any device."""
+    """Return whether a tensor is on another device than the arguments. Scalars are never stray: they combine with any device."""
     return not tensor.is_meta and tensor.dim() > 0
 
 
@@ -167,7 +168,7 @@ def _described(value: Any) -> Any:
 
 
 def _line_now(is_students: IsStudents) -> str:
-    """Return the student's innermost running line, as "function, line 3: source"; "" if there is none."""
+    """Return the student's innermost running line as "function, line 3: source", or ""."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if is_students(frame.f_code.co_filename):

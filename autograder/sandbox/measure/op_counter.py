@@ -1,7 +1,7 @@
-"""Counted work: the operations that a piece of code had torch do, whatever its functions are called.
+"""Counted work: the operations that a piece of code makes torch do.
 
-The counter intercepts each operation as torch hands it to its kernel, so it sees the work and no names. It counts in the process that does
-the work: a submission that removes it from torch is still measured by a clock that it cannot reach (`timing.py`).
+The counter intercepts each operation as torch hands it to its kernel, so the names of the functions do not matter. It counts in the process
+that does the work. A submission that removes the counter is still measured by a clock that it cannot reach (`timing.py`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ aten = torch.ops.aten
 class Work:
     """The counts of one measurement.
 
-    flops: of matrix products, two for each multiply and add. written_bytes: of every result that is not a view, and every write in place.
-    positions: rows read out of the embedding tables of named models, which is one for each token fed. grad_flops: the flops that ran while
-    gradients were on. waits: how often Python asked a tensor for its value, or for all of them at once: each time it would wait for a GPU.
-    clock_reads: looks at the clock of a simulated machine (`simulated_machine.py`).
+    flops: floating-point operations of matrix products, two for each multiply and add. written_bytes: bytes of every result that is not a
+    view, and of every write in place. positions: rows read from the embedding tables of named models, one for each token fed. grad_flops:
+    the flops that ran while gradients were on. waits: how often Python read a tensor's value or all its values; each read would wait for a
+    GPU. clock_reads: readings of a simulated machine's clock (`simulated_machine.py`).
 
     peak_bytes: the most bytes held at one time by storages made here; largest_bytes: the bytes of the largest such storage. slow_bytes: the
-    bytes read from and written to storages larger than `fast_bytes`, if that was given. The entries that a gather reads and a partial write
-    changes count, not the whole table; the work of other threads and of numpy is not seen, nor is memory that torch did not make.
-    python_bytes: the most bytes that Python's own memory grew by in a call, numpy's arrays included, if that was requested.
+    bytes read from and written to storages larger than `fast_bytes`, if that was given. A gather counts only the entries that it reads, and
+    a partial write only the entries that it changes. The work of other threads and of numpy is not counted, nor is memory that torch did
+    not allocate. python_bytes: the largest growth of Python's own memory in a call, numpy's arrays included, if requested.
     """
 
     flops: int = 0
@@ -119,15 +119,15 @@ def is_made_of_others(function: Any) -> bool:
 class counting(TorchDispatchMode):
     """A mode that counts work inside `with counting() as work:`. Entered again, it continues to count.
 
-    Only shapes are looked at, never values. fast_bytes: the size of the fast memory; a larger storage is slow, and its reads and writes
-    count. python: whether Python's own memory is watched, which makes everything slower.
+    Only shapes are looked at, never values. fast_bytes: the size of the fast memory; reads and writes of a larger storage count as
+    slow_bytes. python: whether Python's own memory is measured, which makes everything slower.
     """
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False: nothing here is compiled, and torch would load its compiler at the first call to say so.
+        """Return False: nothing here is compiled.
 
-        That takes seconds.
+        The inherited method would load torch's compiler at the first call, which takes seconds.
         """
         return False
 
@@ -210,7 +210,7 @@ class counting(TorchDispatchMode):
 
 
     def _note_storages(self, made: list[Tensor], sizes: dict[int, int]) -> None:
-        """Record new and grown storages. sizes: of the earlier storages, which an operation in place may enlarge."""
+        """Record new and grown storages. sizes: the sizes of older storages, which an in-place operation may enlarge."""
         for tensor in made:
             storage = tensor.untyped_storage()
             grown = storage.nbytes() - sizes.get(storage_of(tensor), 0)
@@ -244,7 +244,7 @@ def _view_of(tensor: Tensor) -> tuple[Any, ...]:
 
 
 class _Asked(TorchFunctionMode):
-    """Mode that counts tensors asked for all of their values: on the CPU that calls no kernel, so the dispatcher misses it."""
+    """Mode that counts reads of all values of a tensor. On the CPU such a read calls no kernel, so the dispatcher misses it."""
 
     def __init__(self, work: Work) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Counts of a worker's work for the calls inside a `with`, over its session."""
+"""Counts of a worker's work for the calls inside a `with`, requested through the worker's session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ nothing takes a tenth of that.
 
 
 def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] | None) -> None:
-    """Raise CheckFailed if counted calls used the processor in other threads than the called one: that work was not counted."""
+    """Raise CheckFailed if counted calls used the processor in threads other than the called one, whose work alone is counted."""
     if start is None or end is None:
         return
     everything, main = end[0] - start[0], end[1] - start[1]
@@ -59,6 +59,6 @@ def counting_on(
 
 
 def _threads_seconds(line: WorkerSession) -> tuple[float, float] | None:
-    """Return processor seconds so far (of all of the worker's threads, of the called one); None if the kernel reports none."""
+    """Return the processor seconds so far of (all of the worker's threads, the called thread); None if the kernel reports none."""
     everything, main = cpu_seconds(line.pid), main_thread_seconds(line.pid)
     return None if everything is None or main is None else (everything, main)

@@ -1,6 +1,6 @@
 """A simulated machine: only counted work moves its clock, so a correct stopwatch gives rates that are known beforehand.
 
-A real clock cannot tell a measurement from one that is wrong by a factor of two: a busy machine is off by more than that.
+A real clock cannot show that a measurement is wrong by a factor of two, because a busy machine is off by more than that.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ DISTURBED = 3.0
 
 
 class Clocked(counting):
-    """Counter that also knows the work's time: the longer of its arithmetic and its bytes.
+    """Counter that also computes the work's time: the longer of the times for its arithmetic and its bytes.
 
-    A sum is arithmetic too: the machine adds a little more than bandwidth / 4 numbers in a second, so it keeps up with float32, and not
-    with smaller types.
+    A sum is arithmetic, too. The machine adds a little more than bandwidth / 4 numbers a second: enough for float32 numbers at full
+    bandwidth, too few for smaller types.
     """
 
     def __init__(self, peak_flops: float, bandwidth: float) -> None:
@@ -71,7 +71,7 @@ def _is_view(function: Any, args: Any, out: Any) -> bool:
 
 
 class SimulatedMachine:
-    """Context in which the clocks of READINGS, as this thread reads them, are the simulated machine's."""
+    """Context in which the clocks of READINGS show this thread the simulated machine's time."""
 
     def __init__(self, namespace: dict[str, Any], *, peak_flops: float, bandwidth: float) -> None:
         self._namespace = namespace

@@ -1,7 +1,7 @@
 """Fair grading of speed: ratios within one run, in processor time read from outside, with three outcomes.
 
 A student's version is compared with two rivals that run in processes of their own under the same limits and with one thread: the reference,
-and a naive version that gives the same answer. It passes if it stays below the geometric mean of the two, so both have room: with a naive
+and a naive version that gives the same answer. The student's version passes if its time is below the geometric mean of theirs: with a naive
 version 6 times as slow as the reference, a correct version may be 2.4 times as slow. Student and reference alternate for three rounds or
 more, until all rounds agree or time is up. Rounds that still disagree at the end are `Inconclusive`, never a verdict: the run measures
 again with more rounds (`timing_phase.py`), and then asks a person.
@@ -9,8 +9,8 @@ again with more rounds (`timing_phase.py`), and then asks a person.
 The grader's clock for a process is the kernel's count of its processor time: other load hardly moves it, and the process cannot. Nothing
 that a student's process reports about time is read.
 
-No input is used twice, so no answer helps with a later one: every round draws its own inputs from the run's seed and its number, the first
-call, which is also the warm-up, draws its own too, and each value is compared with the reference's for that input.
+No input is used twice, so no answer helps with a later one. Every round draws its inputs from the run's seed and the round's number; the
+first call, which is also the warm-up, has inputs of its own, too. Each value is compared with the reference's for that input.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ Agree = Callable[[Any, Any, Any], None]
 
 
 class Inconclusive(Exception):
-    """Rounds that do not agree, or rivals that this machine cannot tell apart just now. No verdict on anybody."""
+    """A race without a verdict: its rounds disagree, or this machine cannot tell the rivals apart just now."""
 
 
 class Race:
-    """The `race` argument of a timing check. student: local or remote. seed: of this run and check, for the inputs."""
+    """The `race` argument of a timing check. student: a local or remote student. seed: the seed of this run and check, for the inputs."""
 
     def __init__(self, topic: str, student: Student, *, seed: str = "", patient: bool = False) -> None:
         self.topic, self.student = topic, student
@@ -93,7 +93,7 @@ class Race:
         """Raise CheckFailed if the student's call takes more processor time than the geometric mean of reference and naive version.
 
         The call is `call(student, inputs)`. naive: Python source that runs after the reference module and redefines the naive part. agree:
-        the requirement on a value, if it may differ from the reference's. Raises Inconclusive, too.
+        the test of the student's value, if it may differ from the reference's. Raises Inconclusive, too.
         """
         self.of = "the reference's processor time"
         agree = agree or _same
@@ -134,11 +134,11 @@ class Race:
     ) -> None:
         """Raise CheckFailed if the work's cost grows too much with its size.
 
-        It may cost at most `limit` times as much at size `long` as at size `short`, and at most `slow` times the reference's at size
-        `long`: work that is equally slow at every size does not grow.
+        The work may cost at most `limit` times as much at size `long` as at size `short`. At size `long` it may also cost at most `slow`
+        times as much as the reference's work: work that is equally slow at every size does not grow.
 
-        draw(generator, size) makes the inputs; prepare(namespace, inputs) makes a state, and is not timed; call(namespace, inputs,
-        state=state) is timed, and returns a value, which must be the reference's. Raises Inconclusive, too.
+        draw(generator, size) makes the inputs; prepare(namespace, inputs) makes a state and is not timed. call(namespace, inputs,
+        state=state) is timed and must return the same value as the reference's. Raises Inconclusive, too.
         """
         grown = Series(limit, f"its own processor time at size {short}, measured at size {long}")
         slower = Series(slow, f"the reference's processor time at size {long}")
@@ -189,7 +189,7 @@ class Race:
 
 
 class Draws:
-    """Inputs for one round after the other, from a seed and the round's number: the same in every run of that seed, and none twice."""
+    """Inputs for each round, drawn from a seed and the round's number. A seed always gives the same inputs; no two rounds share theirs."""
 
     def __init__(self, seed: str) -> None:
         self.seed, self.number = seed, 0
@@ -202,7 +202,7 @@ class Draws:
 
 @dataclass
 class Series:
-    """Ratios of one kind, round after round, with their limit and the name of their denominator."""
+    """The ratios of one kind from all rounds, with their limit and the name of their denominator."""
 
     limit: float
     of: str
@@ -227,7 +227,7 @@ class GrowingWork:
     long: int
 
     def measure(self, grown: Series, slower: Series, *, flip: bool = False) -> float:
-        """Measure one round and return its larger ratio as a share of its limit, 1 at the limit; flip: the long size goes first."""
+        """Measure one round. Return the larger of its two ratios, each divided by its limit. flip: the long size goes first."""
         yours: dict[int, float] = {}
         reference: dict[int, float] = {}
         for size in (self.long, self.short) if flip else (self.short, self.long):
@@ -247,9 +247,9 @@ class GrowingWork:
         return _timed(namespace, functools.partial(self.call, inputs=inputs, state=self.prepare(namespace, inputs)))
 
     def curve(self) -> dict[str, dict[str, float]]:
-        """Return size -> version -> its time there as a multiple of its time at the first size; the least of up to three measurements.
+        """Return {size: {version: its time there / its time at the first size}}, each time the least of up to three measurements.
 
-        Empty if a version fails at any of the sizes: the verdict is already known.
+        The result is empty if a version fails at any of the sizes: the verdict is already known.
         """
         sizes = _doubling(self.short, self.long)
         seconds = {size: dict.fromkeys(self.versions, math.inf) for size in sizes}
@@ -295,7 +295,7 @@ class Rivals:
         return rival
 
     def spread(self, naive: str, draw: Draw, call: Call, agree: Agree) -> float:
-        """Return the ratio of the naive version's time to the reference's: the median of interleaved rounds.
+        """Return the ratio of the naive version's time to the reference's, as the median of interleaved rounds.
 
         One round suffices if its ratio is at least CLEAR_SPREAD. A ratio below MIN_SPREAD is measured again by the next race.
         """
@@ -342,7 +342,7 @@ _forkserver: ForkServer | None = None
 
 
 def _rival_forkserver() -> ForkServer:
-    """Return the rivals' own fork server: their workers hold the answer, and no submission's worker is their sibling."""
+    """Return the rivals' own fork server. Their workers contain the solution, so no submission's worker may be their sibling."""
     global _forkserver
     if _forkserver is None or not _forkserver.alive:
         _forkserver = ForkServer(LIMITS, forkserver_pool.level())

@@ -41,9 +41,10 @@ The student's clock would not see that work, since it is done here.
 
 
 class WorkerChannel:
-    """One worker: requests out, replies in, each within a deadline. It is unusable after `WorkerDied`.
+    """The channel to one worker: it sends requests and reads each reply within a deadline. After `WorkerDied` it is unusable.
 
-    budget: charged for each request; one of its own until it is given another. answering: a function that stayed here is being called back.
+    budget: the Budget charged for each request, at first the channel's own. answering: whether the worker is calling back a function that
+    stayed here.
     """
 
     given, answering = 0, False
@@ -74,7 +75,7 @@ class WorkerChannel:
         self.writable.register(self.socket, select.POLLOUT)
 
     def _hello(self, forkserver: ForkServer) -> None:
-        """Wait for the worker's first frame, which says that it is confined, and learn its process id as this process sees it."""
+        """Wait for the first frame, which confirms that the worker is confined, and read the worker's process id."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
             raise InfrastructureFault(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
@@ -117,10 +118,10 @@ class WorkerChannel:
     ) -> Iterator[dict[str, Any]]:
         """Yield the replies to many requests, several of which are sent at once. Each has `seconds`. Raises WorkerDied.
 
-        may_call_back: the requests may contain functions; from the first one on, one request is sent at a time, since the worker reads the
-        answer to a callback at the place of the next request.
+        Sending several at once saves time: two processes that wait for each other spend as much time on waking up as on the work.
 
-        Two processes that wait for each other spend as much time on waking up as on the work.
+        may_call_back: whether the requests may contain functions. From the first function on, requests are sent one at a time, since the
+        worker would read the next request as the answer to a callback.
         """
         ahead: dict[int, bytes] = {}
         for fields in many:
@@ -141,7 +142,8 @@ class WorkerChannel:
     def _exchange(self, ahead: dict[int, bytes], seconds: float, *, may_call_back: bool = False) -> Iterator[dict[str, Any]]:
         """Send requests, given by their numbers, and read all replies before yielding the first.
 
-        The caller need not ask for the last one. Nobody reads while they are sent, so together they must fit into the socket.
+        The replies are read even if the caller does not ask for the last one. The worker may read nothing while the requests are sent, so
+        all of them together must fit into the socket.
         """
         replies: list[dict[str, Any]] = []
         died = None
@@ -190,9 +192,9 @@ class WorkerChannel:
                 raise wire.WireError("a callback that was never given")
             callbacks += 1
             if callbacks > MAX_CALLBACKS or seconds > CALLBACK_SECONDS:
-                raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function that was given: does it end?")
+                raise WorkerDied("timeout", f"stopped after {callbacks:,} calls of the function passed by the check: does it end?")
             if self.budget.check.num_bytes - received > MAX_CALLBACK_BYTES:
-                raise wire.WireError("a function that was given was called with too much")
+                raise wire.WireError("a function passed by the check was called with too much data")
             paused = deadline.pause()
             self.answering = True
             try:
@@ -275,7 +277,7 @@ class WorkerChannel:
     def _read(self, n: int, deadline: Deadline) -> bytearray:
         """Return the next n bytes.
 
-        Further bytes that arrived with them are buffered: a whole frame usually arrives in one piece.
+        If more than n bytes arrive, the rest is buffered for the next call: a whole frame usually arrives in one piece.
         """
         while len(self.unread) < n:
             self._wait(deadline, writing=False)
@@ -302,7 +304,7 @@ class WorkerChannel:
             self.look()
 
     def look(self) -> None:
-        """Raise WorkerDied if the submission's folder holds more than it may."""
+        """Raise WorkerDied if the submission's folder is over its limit."""
         start = time.monotonic()
         if writes_too_much(self.scratch):
             limit = f"{SCRATCH_BYTES // 2**20} MiB or {MAX_SCRATCH_FILES:,} files, or folders {MAX_SCRATCH_DEPTH} deep"
@@ -314,7 +316,7 @@ class WorkerChannel:
 def at_once(value: Any) -> Any:
     """Return a value, or the result of a coroutine of the checks' own.
 
-    Raises TypeError if the coroutine waits: there is no loop here.
+    Raises TypeError if the coroutine waits, because no event loop runs here.
     """
     if not inspect.iscoroutine(value):
         return value
@@ -323,11 +325,11 @@ def at_once(value: Any) -> Any:
     except StopIteration as done:
         return done.value
     value.close()
-    raise TypeError("a function of the checks may be `async`, and may not wait")
+    raise TypeError("a function of the checks may be `async` but may not wait")
 
 
 def writes_too_much(folder: str) -> bool:
-    """Return whether a submission's folder holds more than it may. False if it cannot be read."""
+    """Return whether a submission's folder is over its limit. False if the folder cannot be read."""
     files, total, folders, deepest = 0, 0, [folder] if folder else [], folder.count("/") + MAX_SCRATCH_DEPTH
     while folders:
         try:

@@ -44,7 +44,7 @@ def main(fd: int, options: dict[str, Any]) -> None:
 
 
 def serve(control: socket.socket, confinement: Confinement, scratch_root: str, scratches: dict[int, str]) -> None:
-    """Fork a worker for each message, until the grader closes its end or is gone. scratches: {worker's pid: its folder}."""
+    """Fork a worker for each message until the grader closes its end or ends. scratches: {worker's pid: its folder}."""
     gc.disable()  # until a worker is forked: imports leave next to no cycles, and to look for them takes a third of a fork server's start
     warm_up()
     prepare(confinement)
@@ -83,7 +83,7 @@ def serve(control: socket.socket, confinement: Confinement, scratch_root: str, s
 
 
 def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
-    """Kill the children that still run and remove every scratch folder: the grader may have been killed and cannot do it.
+    """Kill all running children and remove all scratch folders; a killed grader cannot remove them.
 
     Folders in a private root are in memory and end with it.
     """
@@ -96,9 +96,9 @@ def clean_up(scratches: dict[int, str], scratch_root: str) -> None:
 
 
 def emptiest(scratch_root: str, in_use: Iterable[str]) -> str:
-    """Return the folder for the next scratch folder.
+    """Return the parent folder for the next scratch folder.
 
-    In a private root there are several, each a file system of its own, so one submission cannot fill another's.
+    A private root has several parent folders, each a file system of its own, so one submission cannot fill another's.
     """
     taken = {os.path.dirname(folder) for folder in in_use}
     disks = places(scratch_root)
@@ -111,7 +111,7 @@ def places(scratch_root: str) -> list[str]:
 
 
 def remove(folder: str, *, patience: float = 0.0) -> None:
-    """Remove a submission's folder; one that is not empty is removed in a separate process.
+    """Remove a submission's folder. If the folder is not empty, a separate process removes it.
 
     Millions of files take long, and folders can be too deep for Python. patience: seconds to wait for that process.
     """
@@ -129,7 +129,7 @@ def remove(folder: str, *, patience: float = 0.0) -> None:
 
 
 def parent_of(pid: int) -> int | None:
-    """Return the parent of a process, None for one that has ended: its id may belong to another process by now."""
+    """Return the parent of a process, or None if the process has ended. A reused id has another parent."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             return int(file.read().rpartition(")")[2].split()[1])

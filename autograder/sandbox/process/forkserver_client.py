@@ -1,4 +1,4 @@
-"""The grader's end of the fork server: it is started here, and workers are forked from it (`forkserver.py` runs in it)."""
+"""The grader's end of the fork server: code that starts a process with `forkserver.py` and asks it for workers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _lasting = ThreadPoolExecutor(1, thread_name_prefix="forkserver-parent")
 def _in_a_lasting_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function in a thread that ends with the process.
 
-    "Die with your parent" (bubblewrap's, and the kernel's PDEATHSIG) means the parent *thread*: a fork server started from a thread of a
-    pool would be killed at the end of that pool.
+    bubblewrap's `--die-with-parent` and the kernel's PDEATHSIG refer to the parent *thread*. A fork server started from a pool's thread
+    would be killed at the end of that pool.
     """
     return _lasting.submit(function, *args, **kwargs).result()
 

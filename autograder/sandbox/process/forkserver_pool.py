@@ -1,6 +1,6 @@
-"""The fork server of this process's workers: the requested isolation level, the best one that works, and the one process.
+"""The one fork server from which this process gets its workers, and the choice of its isolation level.
 
-There is one fork server at a time. It starts at the first use, at the best level that its workers can set up, and is replaced if it died or
+There is one fork server at a time. It starts at the first use, at the best level that its workers can set up. It is replaced if it died, or
 if another level or other limits are requested.
 """
 
@@ -45,12 +45,12 @@ class Source:
     def level(self) -> str:
         """Return the level at which submissions run.
 
-        Starts a fork server to find it if none has run yet. Raises InfrastructureFault.
+        Before the first fork server has run, this starts one to find the level. Raises InfrastructureFault.
         """
         return self.reached or self.forkserver().level
 
     def require_safe(self) -> str:
-        """Return the level if it is fit for a class; below `landlock` only if it was requested by name. Raises CourseError."""
+        """Return the level if it is safe for a class; a level below `landlock` must have been requested by name. Raises CourseError."""
         found = self.level()
         if found not in SAFE_LEVELS and self.wanted != found:
             raise CourseError(
@@ -81,7 +81,7 @@ class Source:
             self.running = None
 
     def _candidates(self) -> list[str]:
-        """Return the levels to try, best first; only the requested one if there is one."""
+        """Return the levels to try, best first, or only the requested level."""
         if self.reached is not None:
             return [self.reached]
         if self.wanted != "auto":
@@ -89,7 +89,7 @@ class Source:
         return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
 
     def _first_that_works(self, levels: list[str], limits: Limits) -> ForkServer:
-        """Return a fork server whose workers can set up the confinement of its level, checked by forking one."""
+        """Return the first fork server whose workers can set up its level's confinement; a forked worker proves it."""
         for level in levels:
             try:
                 started = ForkServer(limits, level)

@@ -1,7 +1,7 @@
 """The `student` of a check when the student's functions are in this process: a notebook, or the reference itself.
 
-LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: arguments and results cross as
-the same bytes, so a function sees copies, and a notebook gives the same verdicts as grading.
+LocalStudent is RemoteStudent over a loopback. The same worker answers the same requests, in this process: arguments and results become
+the same bytes, so a function gets copies, and a notebook gives the same verdicts as grading.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CALLBACK_SECONDS = 15.0
 
 
 class LocalStudent(RemoteStudent):
-    """The student's functions in this process. `namespace` remains the notebook's own, so a redefined function is used."""
+    """The student's functions in this process. `namespace` is the notebook's own dict, so a redefined function is used."""
 
     _line: LocalSession
 
@@ -49,7 +49,8 @@ class LocalStudent(RemoteStudent):
     ) -> None:
         """Prepare a session in this process.
 
-        tell: shows a sentence to the person who waits for a call that cannot be stopped from here. on_check: called as a check begins.
+        tell: shows a sentence to the person at the notebook when a call cannot be stopped by the checks. on_check: called as each check
+        begins.
         """
         self._line = LocalSession(namespace, limits, seed, tell)
         self._on_check = on_check
@@ -64,13 +65,13 @@ class LocalStudent(RemoteStudent):
             self._on_check()
 
     def interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
-        """Return the message and lines of a check that a person stopped, or of a later one. No request is sent after that."""
+        """Return (message, lines) of the check that a person stopped, or of a check after it. No more requests are sent."""
         before, self._line.interrupted = self._line.interrupted, True
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
 
 class LocalSession(WorkerSession):
-    """A session with a worker in this process. state: torch's state in the worker. interrupted: a person stopped the checks."""
+    """A session with a worker in this process. state: torch's state in the worker. interrupted: whether a person stopped the checks."""
 
     def __init__(self, namespace: dict[str, Any], limits: Limits | None, seed: int, tell: Callable[[str], None] | None) -> None:
         super().__init__("", [], {}, limits=limits, seed=seed)
@@ -95,7 +96,7 @@ class LocalSession(WorkerSession):
         return other
 
     def look_from_outside(self, thread: threading.Thread) -> None:
-        """Stop a call that another thread makes if it has used its time: no signal reaches it there."""
+        """Stop a call in another thread if its time is used up: no signal reaches that thread."""
         alarm = getattr(self.connection, "alarm", None)
         if alarm is not None and thread.ident is not None:
             alarm.look_at(thread.ident)
@@ -124,7 +125,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class State:
-    """The state that torch has once per process, and a worker process therefore has to itself."""
+    """The torch state that exists once per process. A separate worker would have its own; this process shares it with the notebook."""
 
     grad: bool
     dtype: torch.dtype
@@ -141,7 +142,7 @@ class State:
 
 
 class Loopback(WorkerChannel):
-    """A worker in this process, with the two socket methods that it uses: `sendall` and `recv`."""
+    """A channel to a worker in this process. It has the two socket methods that the worker uses, `sendall` and `recv`."""
 
     pid = -1
 
@@ -192,12 +193,12 @@ class Loopback(WorkerChannel):
             yield self.request(op, seconds, **fields)
 
     def close(self) -> None:
-        """Do nothing: a worker in this process needs no end."""
+        """Do nothing: a worker in this process need not be ended."""
 
     # The socket, as the worker sees it
 
     def recv(self, n: int) -> bytes:
-        """Return all buffered bytes. No bytes mean that the worker has answered, and its loop ends until the next request."""
+        """Return all buffered bytes. An empty result means that the worker has answered; its loop then ends until the next request."""
         taken, self.frames = bytes(self.frames), bytearray()
         return taken
 
@@ -209,7 +210,7 @@ class Loopback(WorkerChannel):
             return
         self.callbacks += 1
         if self.callbacks > MAX_CALLBACKS or self.callback_seconds > CALLBACK_SECONDS:
-            self.alarm.ring(f"stopped after {self.callbacks:,} calls of the function that was given: does it end?", sys._getframe())
+            self.alarm.ring(f"stopped after {self.callbacks:,} calls of the function passed by the check: does it end?", sys._getframe())
         start = time.monotonic()
         with self.alarm.paused(), self._as_the_checks():
             self.answering = True
@@ -262,7 +263,7 @@ class Loopback(WorkerChannel):
 
 
 class InProcess(Worker):
-    """A worker that shares its process with others and is outlived by it: a named model or tokenizer is a copy of its own."""
+    """A worker that shares its process, which lives longer than the worker. Named models and tokenizers are therefore copied for it."""
 
     connection: Any
 

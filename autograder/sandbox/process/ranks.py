@@ -1,7 +1,7 @@
-"""Ranks: each is a worker of its own, and the grader is the switch between them.
+"""Ranks of a parallel computation: each is a worker of its own, and the grader passes the messages between them.
 
-They share no socket and no memory: every message passes through here and is counted here. One rank runs at a time, so a run is the same
-every time, and a deadlock is noticed at once.
+Ranks share no socket and no memory, so every message passes through this module and is counted. One rank runs at a time, so a run is the
+same every time, and a deadlock is noticed at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ranks:
         self._lines = lines
 
     def counting(self, rank: int) -> AbstractContextManager[Work]:
-        """Count the work of one rank in the calls inside: `with ranks.counting(0) as work:`."""
+        """Count the work of one rank in the calls inside `with ranks.counting(0) as work:`."""
         return counting_on(self._lines[rank])
 
     def each(
@@ -44,12 +44,13 @@ class Ranks:
     ) -> tuple[list[Any], Traffic]:
         """Call a function on every rank, with that rank's arguments followed by a `Communicator`.
 
-        _unchanged: also fail if a rank changed an argument in place. _arguments: each result is (result, its arguments after the call).
-        Raises CheckFailed if no rank can continue or a message is never received, and the exception that a rank raised by itself.
+        _unchanged: whether to fail if a rank changed an argument in place. _arguments: whether each result is (result, the arguments after
+        the call). Raises CheckFailed if no rank can continue or a message is never received, and the exception that a rank raised by
+        itself.
         """
         world = len(self._lines)
         if len(args_of_rank) != world:
-            raise ValueError(f"arguments for {len(args_of_rank)} ranks, and there are {world}")
+            raise ValueError(f"arguments for {len(args_of_rank)} ranks, but world is {world}")
         switch = Switch(world)
         results: list[Any] = [None] * world
         errors: dict[int, BaseException] = {}

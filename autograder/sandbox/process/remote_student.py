@@ -41,7 +41,7 @@ class Named:
 
 
 class RemoteStudent:
-    """The student's functions in a worker process. An attribute that is not a method here is a name of the student's."""
+    """The student's functions in a worker process. Any attribute that this class does not define is a name in the student's code."""
 
     def __init__(
         self,
@@ -63,11 +63,14 @@ class RemoteStudent:
         return RemoteFunction(self._line, name)
 
     def value(self, name: str) -> Any:
-        """Return the value of a name of the student's that is not a function: data, or a handle of a class or an object."""
+        """Return the value of a student's name that is not a function: data, or a handle of a class or object."""
         return self._line.ask("value", function=name, name=name)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
-        """Return the outcome of each step of a batch. stop: skip every step after one that raises; else skip those that use its result."""
+        """Return the outcome of each step of a batch.
+
+        stop: whether to skip all steps after one that raises, or only those that use its result.
+        """
         return self._line.play(story, stop=stop)
 
     def scene(self, name: str, *given: Any) -> Awaited:
@@ -87,26 +90,27 @@ class RemoteStudent:
         return str(self._line.ask("gradients", on=on))
 
     def forget(self, thing: Any) -> None:
-        """Drop an object that stayed in the worker, as a caller without further use for it does."""
+        """Drop an object that stayed in the worker, as code does when it no longer needs an object."""
         if isinstance(thing, Handle):
             self._line.ask("forget", number=thing.wire_tree["id"])
 
     def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
-        """Count the work of torch in the worker for the calls inside: `with student.counting() as work:`.
+        """Count torch's work in the worker for the calls inside `with student.counting() as work:`.
 
-        `work` is filled in at the end. fast_bytes: the size of the fast memory, for `work.slow_bytes`. python: for `work.python_bytes`.
+        `work` is filled in at the end. fast_bytes: the size of the fast memory, needed for `work.slow_bytes`. python: whether to measure
+        `work.python_bytes`.
         """
         return counting_on(self._line, fast_bytes=fast_bytes, python=python)
 
     def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
-        """Count as `counting` does, on a simulated machine: the clocks that the calls read show its time for the counted work."""
+        """Count as `counting` does, on a simulated machine: clocks read by the calls show that machine's time for the counted work."""
         return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
     @contextmanager
     def watching(self) -> Iterator[list[Fingerprint]]:
         """Record fingerprints of the tensors that torch computes in the worker for the calls inside.
 
-        `with student.watching() as prints:`; the list is filled at the end. See `trace_fingerprints.py`.
+        `with student.watching() as prints:` fills the list `prints` at the end. See `trace_fingerprints.py`.
         """
         prints: list[Fingerprint] = []
         self._line.ask("watching", on=True)
@@ -135,7 +139,7 @@ class RemoteStudent:
         return Named("tokenizer", {"name": name})
 
     def ranks(self, world: int) -> Ranks:
-        """Return `world` ranks: workers of their own, which later calls reuse, with the grader between them."""
+        """Return `world` ranks, each in a worker of its own. The grader passes their messages on; later calls reuse the workers."""
         while len(self._peers) < world:
             self._peers.append(self._line.peer())
         return Ranks(self._peers[:world])
@@ -153,7 +157,7 @@ class RemoteStudent:
         self._line.start()
 
     def close(self) -> None:
-        """End the worker, and those of ranks. The next request starts one again."""
+        """End the worker and the workers of ranks. The next request starts a new worker."""
         for line in (self._line, *self._peers):
             line.close()
 

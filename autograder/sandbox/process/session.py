@@ -38,7 +38,7 @@ That load is not the student's, so they are loaded before the clock runs if a su
 
 
 def worker_seed(seed: int) -> int:
-    """Return the seed of the worker's own random state, which does not reveal the run's seed, from which the checks draw."""
+    """Return the seed of the worker's own random state. It does not reveal the run's seed, which the checks draw from."""
     return int.from_bytes(hashlib.sha256(f"the worker's, of {seed}".encode()).digest()[:7], "big")
 
 
@@ -52,12 +52,12 @@ class CellOutcome:
 
 
 class WorkerSession:
-    """A session with one worker at a time. A dead worker is replaced, and the cells run again without the one that killed it.
+    """A session with one worker at a time. A new worker replaces a dead one and runs all cells but the one that killed the old worker.
 
-    home: the session that this one is a peer of; a cell that ran to its end there and does not here is not the submission's fault.
+    home: the session whose peer this session is. If a cell ran to its end in `home` but not here, the submission is not to blame.
 
-    generation: how many workers there were. counts: work is being counted, which takes longer. cell_outcomes: outcomes of the cells that
-    did not run to their end, by name.
+    generation: the number of workers started so far. counts: whether work is being counted, which takes longer. cell_outcomes: outcomes of
+    the cells that did not run to their end, by name.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class WorkerSession:
             except WorkerDied as died:
                 if self.home is not None and index not in self.home._broken:
                     self.close()
-                    raise WorkerDied(died.outcome, f"in a rank's worker a cell did not run to its end, as it did before: {died}") from None
+                    raise WorkerDied(died.outcome, f"a cell that ran before did not run to its end in a rank's worker: {died}") from None
                 self._deaths += 1
                 self._broken.add(index)
                 self.cell_outcomes[cell.name] = CellOutcome(died.outcome, str(died))
@@ -205,7 +205,7 @@ class WorkerSession:
         raise WorkerDied("crashed", LOST)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
-        """Return the outcome of each step. stop: skip every step after one that raises; else skip those that use its result.
+        """Return the outcome of each step. stop: whether to skip all steps after one that raises, or only those that use its result.
 
         Each step is charged to the budget as a request of its own, with the time of a call. Raises WorkerDied.
         """
@@ -227,9 +227,9 @@ class WorkerSession:
 
     @contextmanager
     def _ready(self, function: str) -> Iterator[WorkerChannel]:
-        """Provide a worker for a request; a timeout in it is remembered for this function.
+        """Provide a worker for a request to run this function.
 
-        A function that has timed out is not called again.
+        A function that has timed out once is not called again; the first timeout is raised instead.
         """
         if function in self._hung:
             raise self._hung[function]

@@ -76,7 +76,7 @@ def _delete_item(target: Any, key: Any) -> None:
 
 
 def _exit(target: Any, name: str, message: str) -> None:
-    """Leave a context, with an exception of the builtin class of this name, or with none."""
+    """Leave a context: with an exception of the builtin class `name`, or without an exception if `name` is empty."""
     kind = vars(builtins).get(name)
     error = kind(message) if isinstance(kind, type) and issubclass(kind, Exception) else Exception(message) if name else None
     type(target).__exit__(target, None if error is None else type(error), error, None)
@@ -107,7 +107,7 @@ _identity = id
 def gradients(on: bool | None = None) -> str:
     """Return torch's gradient mode, then set it unless `on` is None.
 
-    The mode is "on", "off", or "inference", which no switch ends.
+    The mode is "on", "off" or "inference". Setting gradients does not end "inference".
     """
     mode = "inference" if _inference_mode() else "on" if _is_grad_enabled() else "off"
     if on is not None:
@@ -123,7 +123,7 @@ def leave(*ignored: Any) -> None:
 def leaving_raises(namespace: dict[str, Any], op: str) -> Iterator[None]:
     """Make `exit()` and `quit()` in a function end its call, as `sys.exit()` does.
 
-    IPython's own return, and end the kernel after the cell.
+    IPython's own `exit` and `quit` return, and end the kernel after the cell.
     """
     stock = {} if op == "cell" else {n: v for n in ("exit", "quit") if type(v := namespace.get(n)).__name__ in EXITS}
     namespace.update(dict.fromkeys(stock, leave))
@@ -162,7 +162,7 @@ class EarlierFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def student_stub() -> types.ModuleType:
-    """Return the `autograder.student` module for a worker: the same names, which do nothing, except for `earlier`."""
+    """Return the `autograder.student` module for a worker. It has the same names; all but `earlier` do nothing."""
     module = types.ModuleType("autograder.student")
 
     def earlier(topic: str) -> types.ModuleType:
@@ -316,9 +316,9 @@ class Worker:
         }
 
     def again(self, request: dict[str, Any]) -> list[Any]:
-        """Return the results of two calls, as they are at the end.
+        """Return the results of two calls, read after the second.
 
-        Before the second call, other values are written into the memory of the first one's arguments.
+        Before the second call, other values are written into the memory of the first call's arguments.
         """
         function, args, kwargs = self.function(request["name"]), request["args"], request["kwargs"]
         first = function(*args, **kwargs)
@@ -327,7 +327,7 @@ class Worker:
         return [first, function(*args, **kwargs)]
 
     def series(self, request: dict[str, Any]) -> list[Any]:
-        """Return the results of calling a call's result with one input after the other, all as they are at the end."""
+        """Call a function, call its result with each input in turn, and return the results, all read after the last call."""
         step = self.function(request["name"])(*request["args"], **request["kwargs"])
         return [step(*each) for each in request["then"]]
 
@@ -391,7 +391,7 @@ class Worker:
     def read(self, n: int) -> bytearray | None:
         """Return the next n bytes, None at the end.
 
-        Further bytes that arrived with them are buffered: a whole frame usually arrives in one piece.
+        If more than n bytes arrive, the rest is buffered for the next call: a whole frame usually arrives in one piece.
         """
         while len(self.unread) < n:
             piece = self.connection.recv(max(65_536, min(n - len(self.unread), 1 << 20)))
@@ -465,7 +465,7 @@ class AsyncCallback(Callback):
 
 
 def awaited(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Await a call or an object on an event loop of its own, and return its result, the seconds and the times of its items.
+    """Await a call or an object on a new event loop. Return the result, the loop's seconds, and the times of a generator's items.
 
     An async generator is read to its end.
     """
@@ -512,7 +512,7 @@ def overwritten(old: Any, new: Any) -> Any:
 
 
 def _leave() -> None:
-    raise SystemExit("exit() ends the notebook: remove it")
+    raise SystemExit("exit() ends the notebook: remove the call")
 
 
 def make_shell() -> Any:

@@ -8,7 +8,7 @@
     outcomes = student.play(story)
     outcomes[blocks.step].value
 
-Every answer is the value after its step, whatever later steps do.
+Every outcome has the value right after its step; later steps do not change it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Result:
 
 @dataclass
 class Outcome:
-    """The outcome of a step: a value or a handle; or an exception of the student's; or skipped."""
+    """The outcome of a step: a value, a handle, an exception of the student's code, or "skipped"."""
 
     value: Any = None
     error: Exception | None = None
@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass
 class CallBatch:
-    """Steps in order. A target is a `Result` or a handle; arguments may hold both, data, and functions that stay with the check."""
+    """A list of steps. A target is a `Result` or a handle. Arguments may contain both, data, and functions that stay with the check."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
 
@@ -53,7 +53,7 @@ class CallBatch:
         return self._step({"op": "method", "target": target, "name": name, "args": list(args), "kwargs": kwargs})
 
     def get(self, target: Any, name: str) -> Result:
-        """Add a read of an attribute, with its value at that step."""
+        """Add a read of an attribute. The step's outcome is the value at that moment."""
         return self._step({"op": "attr", "target": target, "name": name})
 
     def set(self, target: Any, name: str, value: Any) -> Result:

@@ -24,7 +24,7 @@ def snapshot(value: Any) -> Any:
 def same(old: Any, new: Any) -> bool:
     """Return whether an argument is unchanged: nan equals nan, and -inf equals only -inf.
 
-    Objects that do not cross as data count as unchanged.
+    Objects that are not sent as data count as unchanged.
     """
     if isinstance(old, Tensor):
         if not isinstance(new, Tensor) or old.shape != new.shape or old.dtype != new.dtype:

@@ -15,9 +15,9 @@ from .worker_errors import LOST, WorkerDied, builtin_name, compare_arguments, co
 
 
 class Asks(Protocol):
-    """The interface that functions and handles send requests to: a `WorkerSession`.
+    """The interface to which functions and handles send requests; `WorkerSession` implements it.
 
-    generation: how many workers there were; a handle belongs to one worker.
+    generation: the number of workers started so far; a handle belongs to one worker.
     """
 
     generation: int
@@ -33,8 +33,8 @@ class Asks(Protocol):
 class Rehearsal:
     """The outcome of a call on the meta device. result: {shape, dtype, device} in place of each tensor.
 
-    stray: the student's line that made a tensor on another device; asked: the student's line that asked for a value, where the call ended.
-    Both are "" if there is none.
+    stray: the student's line that made a tensor on another device, or "". asked: the student's line that read a value of a meta tensor and
+    so ended the call, or "".
     """
 
     result: Any
@@ -55,7 +55,7 @@ class Awaited:
 
 
 class RemoteFunction:
-    """A name of the student's, called over the pipe. A class's attributes can be read: `student.State.empty(shape)`."""
+    """A student's function or class, called over the pipe. A class's attributes can be read: `student.State.empty(shape)`."""
 
     wire_tree = None
     """No tree: a function does not cross, but `student.value(name)` does."""
@@ -86,8 +86,8 @@ class RemoteFunction:
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """Return the results of two calls; `then` is written into the tensors, lists and weights of `args` before the second.
 
-        A cached result for the same arguments is then stale, however the function recognizes them, and a result in reused memory is
-        overwritten.
+        The second call exposes two mistakes. A result cached for the same arguments is stale at the second call, however the function
+        recognizes them. A result in reused memory is overwritten.
         """
         match self._several("again", args, then, kwargs):
             case [first, second]:
@@ -95,7 +95,7 @@ class RemoteFunction:
         raise self._line.nonsense("one result of two calls")
 
     def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
-        """Return the results of calling one call's result with each of `then`, all as they are at the end."""
+        """Call the function, call its result with each of `then`, and return those results, all read after the last call."""
         results = self._several("series", args, then, kwargs)
         if isinstance(results, list) and len(results) == len(then):
             return results
@@ -113,16 +113,16 @@ class RemoteFunction:
         return _rehearsal(self._line, reply)
 
     def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
-        """Make one call on a CUDA emulator, and calls of its result with each of `then`: see `cuda_emulator.rehearse`."""
+        """Make one call on a CUDA emulator, then call its result with each of `then`. See `cuda_emulator.rehearse`."""
         match self._several("gpu", args, then, kwargs):
             case {"results": list(), "made": dict(), "called": dict()} as reply:
                 return dict(reply)
         raise self._line.nonsense("a rehearsal without its results")
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
-        """Yield (input, result) of one call for each input, its only argument: data, no function.
+        """Call the function with each input as the only argument, and yield (input, result).
 
-        This is faster than one call after the other.
+        An input is data, not a function. Calling `each` is faster than one call after the other.
         """
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
         requests = [call.request() for call in calls]
@@ -187,7 +187,8 @@ class _Call:
 class Handle:
     """An object that stays in the worker. Attributes, calls and a fixed list of operators are forwarded.
 
-    Two handles are equal if they are of one object of one worker. The grader knows that itself; the object's own `==` is not trusted.
+    Two handles are equal if they represent the same object of the same worker. The grader compares them by itself, because the object's own
+    `==` is not trusted.
     """
 
     OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
@@ -249,7 +250,7 @@ class Handle:
     def __len__(self) -> int:
         """Return the object's length. Raises CheckFailed if it is too long for an answer.
 
-        `list` and similar functions allocate that much before they iterate.
+        `list` and similar functions allocate memory for that many items before they iterate.
         """
         length = self._dunder("len")
         if type(length) is not int or not 0 <= length <= MAX_REPLY_NODES:
@@ -278,7 +279,7 @@ class Handle:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Report an exception to the object by its nearest builtin class and its text.
 
-        The object cannot swallow it: it may be a check's verdict.
+        The object cannot swallow the exception, which may be a check's verdict.
         """
         self._dunder("exit", builtin_name(error), "" if error is None else str(error)[:2000])
 

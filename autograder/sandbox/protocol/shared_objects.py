@@ -1,6 +1,6 @@
-"""Arguments of the student's functions that do not travel as data: named models and tokenizers, kit dataclasses.
+"""Arguments of the student's functions that are not sent as data: named models and tokenizers, kit dataclasses.
 
-They are the same on both sides of the pipe, and in a notebook.
+These objects are the same on both sides of the pipe, and in a notebook.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def named(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str 
 
 
 def own_copy(kind: str, name: str, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Any:
-    """Return a copy of the result of `named`, as deep as it can be changed: a notebook's process outlives one check."""
+    """Return a copy of the result of `named` that shares nothing changeable with it: a notebook's process outlives one check."""
     thing = named(kind, name, dtype, device)
     if kind == "tokenizer":
         view = copy.copy(thing)
@@ -69,7 +69,7 @@ def embedding_tables() -> set[int]:
 
 @functools.cache
 def kit_dataclasses() -> dict[str, type]:
-    """Return the dataclasses of course.kit that may cross as data, and `Scenario`, by name."""
+    """Return {name: class} of the dataclasses of course.kit that may be sent as data, and of `Scenario`."""
     import dataclasses
 
     import course.kit as kit
@@ -85,5 +85,8 @@ def kit_dataclasses() -> dict[str, type]:
 
 
 def holds_tensors(value: Any) -> bool:
-    """Return whether a value is a dataclass of weights, which stays with the worker once it has crossed and has no usable `==`."""
+    """Return whether a value is a dataclass of weights.
+
+    A dataclass of weights stays in the worker after it was sent there, and has no usable `==`.
+    """
     return type(value).__name__ in ("Weights", "LayerWeights")

@@ -1,7 +1,7 @@
-"""The border for text: every string from the wire, a notebook or a record can be written as UTF-8.
+"""The cleaning of text: after it, every string from the wire, a notebook or a record can be written as UTF-8.
 
-Python and JSON can hold half of a surrogate pair ("\\udcff"), which no encoding has: one such string would break every page, table and
-export that it reaches. Values are compared after the border, too: an escaped half pair equals no right answer.
+Python and JSON can hold half of a surrogate pair ("\\udcff"), which cannot be encoded: one such string would break every page, table and
+export that it reaches. Values are compared after the cleaning, too: an escaped half pair equals no right answer.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ def all_encodable(value: Any) -> Any:
 
 
 def cell_title(name: str) -> str:
-    """Return a cell's name in a message, `cell softmax` or `cell 2`: a cell that defines nothing is named by its number."""
+    """Return a cell's name in a message: `cell softmax`, or `cell 2` for a cell that defines nothing."""
     return name if name.startswith("cell ") else f"cell {name}"
 
 
 def json_may_hold_a_half_pair(raw: bytes) -> bool:
-    """Return whether JSON may hold half of a surrogate pair: only an escape in it can be one."""
+    """Return whether JSON may contain half of a surrogate pair. Only an escape can be one."""
     return b"\\ud" in raw or b"\\uD" in raw

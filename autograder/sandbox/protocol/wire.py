@@ -26,10 +26,10 @@ else is an object {"$": kind, ...}:
     named      {"kind": "model" | "tokenizer", "v": {...}}  a model or tokenizer that the worker loads for itself
     here       {"id": n}                    a tensor on another device, between two ends in one process
 
-Nothing is ever pickled, and no method of a value's own class is called: the entries that a list really holds are sent, whatever its class
-claims. `decode` trusts nothing it reads: lengths, dtypes, shapes, offsets, depth and the number of nodes are checked before a byte is
-allocated for them, and any false one raises `WireError`. No byte of the payload may be used twice, so a frame never grows when it is read.
-A worker's frames have smaller limits than the frames sent to it.
+Nothing is ever pickled, and no method of a value's own class is called: the real entries of a list are sent, whatever its class claims.
+`decode` trusts nothing it reads: lengths, dtypes, shapes, offsets, depth and the number of nodes are checked before a byte is allocated for
+them, and any false one raises `WireError`. No byte of the payload may be used twice, so a frame never grows when it is read. A worker's
+frames have smaller limits than the frames sent to it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _as_subclass, _own_dispatch = Tensor.as_subclass, Tensor.__torch_dispatch__
 
 
 class WireError(Exception):
-    """A frame that does not follow the protocol, or a value that cannot cross."""
+    """The error of a frame that does not follow the protocol, or of a value that cannot be sent."""
 
 
 Extra = Callable[[Any], "dict[str, Any] | None"]
@@ -112,7 +112,7 @@ def encode(value: Any, extra: Extra, *, reply: bool = False) -> bytes:
 
 
 def limits(reply: bool) -> tuple[int, int]:
-    """Return the largest (header bytes, payload bytes) that a frame may have."""
+    """Return the limits of a frame as (header bytes, payload bytes)."""
     return (MAX_REPLY_HEADER_BYTES, MAX_REPLY_PAYLOAD_BYTES) if reply else (MAX_HEADER_BYTES, MAX_PAYLOAD_BYTES)
 
 
@@ -132,8 +132,8 @@ def lengths(head: bytes | bytearray, *, reply: bool = False) -> tuple[int, int]:
 def decode(header: bytes | bytearray, payload: bytes | bytearray, resolve: Resolve, *, reply: bool = False) -> Any:
     """Return the value of a frame.
 
-    `resolve(tree)` turns handle, callable, named and data objects into values; it may raise WireError. reply: whether the smaller limits of
-    a worker's frames apply.
+    `resolve(tree)` turns handle, callable, named and data objects into values, and may raise WireError. reply: whether the smaller limits
+    of a worker's frames apply.
     """
     max_nodes = MAX_REPLY_NODES if reply else MAX_NODES
     if sum(map(header.count, STRUCTURE)) > PARTS_PER_NODE * max_nodes:
@@ -340,24 +340,24 @@ class _Decoder:
 
 
 def _plain_tensor(value: Tensor) -> Tensor:
-    """Return the same tensor without its class. Raises WireError if its class would compute the values only on access."""
+    """Return the tensor without its subclass. Raises WireError for a subclass that computes its values only on access."""
     if type(value).__torch_dispatch__ is not _own_dispatch:
         raise WireError(f"a {type(value).__name__} cannot be sent: a plain tensor can")
     return _as_subclass(value, Tensor)
 
 
 def nodes_of_empty(shape: Sequence[int]) -> int:
-    """Return the number of values that a tensor without entries counts for, 0 for any other.
+    """Return the number of values that an empty tensor counts for; 0 for any other tensor.
 
-    (20000000, 0) has no byte, but is twenty million lists as a list.
+    A tensor of shape (20000000, 0) has no bytes, but becomes twenty million lists.
     """
     return math.prod(size for size in shape if size) if 0 in shape else 0
 
 
 def _order_in_memory(data: Tensor) -> list[int] | None:
-    """Return the dimensions of a transposed tensor in the order of its memory, so that it arrives transposed like a `.T`.
+    """Return the dimensions of a transposed tensor in memory order, so the tensor also arrives transposed, like a `.T`.
 
-    None for a tensor that is contiguous, or has gaps: it arrives contiguous.
+    Return None for a tensor that is contiguous or has gaps; such a tensor arrives contiguous.
     """
     if data.is_contiguous():
         return None

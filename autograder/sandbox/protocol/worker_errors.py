@@ -1,4 +1,4 @@
-"""Outcomes of a student's code besides a result: its exceptions, its process's end, and its side effects."""
+"""Outcomes of a student's code besides a result: exceptions, the end of its process, and side effects."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class WorkerDied(Exception):
 
 
 def nonsense(what: str) -> WorkerDied:
-    """Return the WorkerDied for a worker that breaks the protocol: the fault is the submission's, never ours."""
+    """Return the WorkerDied for a worker that breaks the protocol: the fault is always the submission's."""
     return WorkerDied("crashed", f"the submission's process sent nonsense ({what})")
 
 
 class StudentRaised(Exception):
-    """An exception from the student's own code. names: its classes there; lines: the student's lines of the traceback."""
+    """An exception from the student's own code. names: the exception's classes. lines: the student's lines of the traceback."""
 
     names: list[str]
     lines: list[str]
@@ -66,7 +66,7 @@ def compare_arguments(name: str, before: list[Any], after: list[Any]) -> None:
 
 
 def _writes_into(argument: Any) -> str:
-    """Name the operations that write into an argument of this kind: the change is proved, the line that made it is not."""
+    """Name the operations that write into an argument of this kind: the change is proved, but not which line made it."""
     if isinstance(argument, Tensor):
         return "The caller's tensor has changed. Operations that end in an underscore, `x[...] = ...` and `x += ...` write into it."
     if isinstance(argument, list):
@@ -97,8 +97,8 @@ def _texts(value: Any) -> list[str]:
 def is_memory(names: list[str], message: str, lines: Sequence[str] = ()) -> bool:
     """Return whether an exception proves that no memory was left: by its class, or by the allocator's name in its text.
 
-    lines: the student's own lines of the traceback, the innermost last. An exception from the student's own `raise` proves nothing, and
-    neither do words about memory alone: a check plants them, and a student may write them.
+    lines: the student's own lines of the traceback, the innermost last. An exception from the student's own `raise` proves nothing. A
+    message about memory does not prove it either, because a check or a student may have written that message.
     """
     if lines and re.search(r": raise\b", lines[-1]):
         return False

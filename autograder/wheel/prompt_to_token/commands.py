@@ -1,6 +1,6 @@
 """The command `autograder` of an installed course: a learner's commands, run in the folder that `prompt-to-token` laid out.
 
-Hidden checks, and the commands for a class, are in a checkout of the course alone.
+Hidden checks and the commands for a class are only in a checkout of the course.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def main() -> None:
         sys.exit(2)
     if words and not words[0].startswith("-") and words[0] not in HERE:
         has = ", ".join(HERE)
-        print_line(f"`{words[0]}` is not in this copy, which has {has}; the rest is in a checkout: `git clone {folders.address()}`")
+        print_line(f"this copy of the course has no `{words[0]}`, only {has}; for the rest, `git clone {folders.address()}`")
         sys.exit(2)
     folder = folders.course_around(Path.cwd()) or folders.shown_to_kernels()
     if folder is None:
-        print_line("no folder of the course here: run `prompt-to-token` first, or change to the folder that it made")
+        print_line("no folder of the course here: run `prompt-to-token` first, or change to the folder that this command made")
         sys.exit(2)
     sys.path.insert(0, str(folder))
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
@@ -36,10 +36,10 @@ def main() -> None:
 
 
 def graded(words: list[str]) -> str:
-    """Return the line on hidden checks, and the commands that run them."""
+    """Return the message for `--graded`: hidden checks are only in a checkout, and these commands run them there."""
     which = next((word for word in words if not word.startswith("-")), "DAY")
     return (
-        f"hidden checks are in a checkout of the course, not in this copy: `git clone {folders.address()}`, `make lab` there once, then "
+        f"this copy of the course has no hidden checks: `git clone {folders.address()}`, run `make lab` there once, then "
         f"`autograder check {which} --graded --notebook PATH_OF_YOUR_NOTEBOOK`"
     )
 

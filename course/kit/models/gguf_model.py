@@ -32,7 +32,7 @@ def load_gguf(path: Path, name: str, dtype: torch.dtype, device: str | torch.dev
 
 
 def load_gguf_blocks(path: Path, name: str) -> dict[str, Tensor]:
-    """Return every matrix in blocks of Q4_1 or Q8_0, under its name in the kit: `layers.3.q_proj`, `embed_tokens`, `lm_head`."""
+    """Return {name in the kit: blocks} of every matrix in Q4_1 or Q8_0: `layers.3.q_proj`, `embed_tokens`, `lm_head`."""
     file = GGUFFile(path)
     config = config_from_gguf(file.metadata, file.tensors, name)
     num_heads = _num_heads(config)
@@ -46,12 +46,12 @@ def load_gguf_blocks(path: Path, name: str) -> dict[str, Tensor]:
 
 
 def _num_heads(config: Config) -> dict[str, int]:
-    """Return the number of heads of the weights whose rows llama.cpp has in another order."""
+    """Return the number of heads of each weight whose rows llama.cpp stores in another order."""
     return {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
 
 
 def gguf_tokenizer(path: Path, name: str) -> Tokenizer:
-    """Return the tokenizer in a GGUF file. Raises ModelError for a kind that the kit does not know."""
+    """Return the tokenizer in a GGUF file. Raises ModelError for a kind that the kit does not support."""
     metadata = GGUFFile(path).metadata
     ids = {f"{role}_token_id": metadata.get(f"tokenizer.ggml.{role}_token_id") for role in ("bos", "eos")}
     return Tokenizer(tokenizer_json(metadata, name), name=name, **ids)

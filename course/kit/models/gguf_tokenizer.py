@@ -15,7 +15,7 @@ PRE_TOKENIZERS: dict[str, Any] = {
 
 
 def tokenizer_json(metadata: Mapping[str, Any], name: str) -> str:
-    """Return tokenizer.json as `tokenizers` reads it. Raises ModelError for a kind of tokenizer that the kit does not know."""
+    """Return a tokenizer.json for the `tokenizers` library. Raises ModelError for a kind of tokenizer that the kit does not support."""
     kind, pre = metadata.get("tokenizer.ggml.model"), metadata.get("tokenizer.ggml.pre")
     if kind != "gpt2" or pre not in PRE_TOKENIZERS:
         raise ModelError(

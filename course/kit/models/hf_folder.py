@@ -57,7 +57,7 @@ def hf_name(key: str) -> str:
 
 
 def _shards(folder: Path, name: str) -> list[Path]:
-    """Return the weight files of a folder: those that its index lists, else every .safetensors file."""
+    """Return the weight files of a folder: the files in its index, or without an index every .safetensors file."""
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         files = [folder / file for file in sorted(set(_read_json(index, name)["weight_map"].values()))]
@@ -77,5 +77,5 @@ def _read_json(path: Path, name: str) -> dict[str, Any]:
     except ValueError as error:
         raise ModelError(f"{name}: {path} is no valid JSON ({error}); copy it again") from None
     if not isinstance(values, dict):
-        raise ModelError(f"{name}: {path} is damaged: it holds no table of names and values; copy it again")
+        raise ModelError(f"{name}: {path} is damaged: it has no table of names and values; copy it again")
     return values

@@ -52,7 +52,7 @@ def load_model(
     if dtype not in DTYPES:
         raise ModelError(f"dtype must be one of {', '.join(map(str, DTYPES))}, got {dtype}")
     if torch.device(device).type == "cuda" and not torch.cuda.is_available():
-        raise ModelError(f'device {str(device)!r} was asked for, torch sees no GPU on this machine; use device="cpu"')
+        raise ModelError(f'device {str(device)!r} was asked for, but torch sees no GPU on this machine; use device="cpu"')
     found = _found(name_or_path, missing)
     if found is None:
         return None
@@ -64,9 +64,9 @@ def load_model(
 def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] = "raise") -> dict[str, Tensor] | None:
     """Return the weights of "smollm2", or of a `.gguf` file, as stored: name -> uint8 (rows, blocks in a row, bytes of a block).
 
-    Matrices in Q4_1 (20 bytes for 32 weights) and Q8_0 (34) are in it, by names like "layers.3.q_proj" and "embed_tokens", with the
-    rows in the order of `load_model`'s weights; norms are not. Raises ModelError for a model that is no GGUF file, and otherwise as
-    `load_model` does; `missing` as there.
+    The result has the matrices in Q4_1 (20 bytes for 32 weights) and Q8_0 (34 bytes), without norms. Names are like "layers.3.q_proj" and
+    "embed_tokens"; rows are in the order of `load_model`'s weights. `missing` and errors are those of `load_model`. A model that is no GGUF
+    file raises ModelError, too.
     """
     found = _found(name_or_path, missing)
     if found is None:
@@ -88,7 +88,7 @@ def load_tokenizer(name_or_path: str | Path) -> Tokenizer:
 
 
 def _found(name_or_path: str | Path, missing: str) -> tuple[Path, str] | None:
-    """Return path and name of the model to load; None, after one printed line, for a SmolLM2 that may be missing."""
+    """Return path and name of the model to load. If SmolLM2 is missing and missing="none", print one line and return None."""
     if missing not in ("raise", "none"):
         raise ModelError(f'missing must be "raise" or "none", got {missing!r}')
     try:

@@ -20,7 +20,7 @@ class WeightsOnly:
     """A model without its forward pass: config, weights and tokenizer. Graded functions get this."""
 
     def __init__(self, config: Config, weights: Weights, open_tokenizer: Callable[[], Tokenizer]) -> None:
-        """Take config and weights; call `open_tokenizer` at the first use of `.tokenizer`, so that loading does not wait for it."""
+        """Take config and weights. The first use of `.tokenizer` calls `open_tokenizer`, so loading need not wait for the tokenizer."""
         self.config = config
         self.weights = weights
         self._open_tokenizer = open_tokenizer
@@ -39,11 +39,11 @@ class WeightsOnly:
 
     @property
     def num_parameters(self) -> int:
-        """Return N: entries of all weights, a tied tensor counted once."""
+        """Return N, the number of entries of all weights; a tied tensor counts once."""
         return sum(tensor.numel() for tensor in self.weights.tensors())
 
     def to(self, *, device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> Self:
-        """Return the model on another device or in another precision; itself if nothing changes. None leaves a setting as it is."""
+        """Return the model on another device or in another dtype, or itself if nothing changes. None keeps the current setting."""
         device, dtype = torch.device(device or self.device), dtype or self.dtype
         here = self.device if device.index is not None else torch.device(self.device.type)
         if (device, dtype) == (here, self.dtype):
@@ -60,11 +60,11 @@ class Model(WeightsOnly):
     """A WeightsOnly that can be called: `model(ids)` -> logits."""
 
     def weights_only(self) -> WeightsOnly:
-        """Return the same weights, shared and not copied, without the forward pass."""
+        """Return a model with the same weights, shared, but without the forward pass."""
         return WeightsOnly(self.config, self.weights, lambda: self.tokenizer)
 
     def __call__(self, ids: Tensor) -> Tensor:
-        """Return logits (B, T, V) of the model's dtype for ids (B, T) int64. Positions count from 0; there is no padding.
+        """Return logits (B, T, V) of the model's dtype for ids (B, T) int64. Positions count from 0; padding is not supported.
 
         Raises ValueError for another shape, a T of 0 or above max_position_embeddings, or an id outside the vocabulary.
         """

@@ -1,4 +1,4 @@
-"""Byte-level BPE: text to token ids and back, with the tables that a hand-written tokenizer needs in view."""
+"""Byte-level BPE: text to token ids and back, with public tables that a hand-written tokenizer needs."""
 
 import json
 import re
@@ -16,7 +16,7 @@ LONG = 20_000
 
 
 def byte_symbols() -> dict[int, str]:
-    """Return GPT-2's printable symbol for each of the 256 bytes: most ASCII is its own symbol, a space is `Ġ`."""
+    """Return GPT-2's printable symbol for each of the 256 bytes. Most ASCII characters are their own symbol; a space is `Ġ`."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     symbols = {byte: chr(byte) for byte in printable}
@@ -25,7 +25,7 @@ def byte_symbols() -> dict[int, str]:
 
 
 class Tokenizer:
-    """A `tokenizer.json` with the work done by the `tokenizers` library and the tables given as Python objects."""
+    """A tokenizer from a `tokenizer.json`. The `tokenizers` library does the work; the tables are Python objects."""
 
     def __init__(self, json_text: str, *, name: str, bos_token_id: int | None, eos_token_id: int | None) -> None:
         try:
@@ -44,7 +44,7 @@ class Tokenizer:
     def from_folder(
         cls, folder: Path, *, name: str, bos_token_id: int | None = None, eos_token_id: int | None = None
     ) -> "Tokenizer":
-        """Read `tokenizer.json`; the ids not given come from the names in `tokenizer_config.json`, if it exists."""
+        """Read `tokenizer.json`. Ids that are None come from the names in `tokenizer_config.json`, if that file exists."""
         file = folder / "tokenizer.json"
         if not file.is_file():
             raise ModelError(f"{name}: {file} is missing; copy it from where the model came from")
@@ -60,13 +60,13 @@ class Tokenizer:
         return tokenizer
 
     def encode(self, text: str) -> list[int]:
-        """Return the token ids of the text; a special token written out in it becomes its id. Nothing is added around it."""
+        """Return the token ids of the text. A special token written out in the text becomes its id; no token is added."""
         if len(text) > LONG:  # a batch lets other threads run meanwhile: a megabyte takes seconds
             return self._backend.encode_batch([text], add_special_tokens=False)[0].ids
         return self._backend.encode(text, add_special_tokens=False).ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of the ids, special tokens written out; bytes that are no UTF-8 become U+FFFD.
+        """Return the text of the ids, with special tokens written out. Bytes that are not UTF-8 become U+FFFD.
 
         Raises ValueError for an id outside the vocabulary.
         """
@@ -75,12 +75,12 @@ class Tokenizer:
 
     @cached_property
     def vocab(self) -> dict[str, int]:
-        """Return token, written in symbols, -> id."""
+        """Return {token, written in symbols: id}."""
         return dict(sorted(self._backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1]))
 
     @cached_property
     def longest(self) -> int:
-        """Return the bytes of the longest token: a text of more than n times as many has more than n tokens."""
+        """Return the number of bytes of the longest token. A text with more than n times as many bytes has more than n tokens."""
         return max(len(token.encode()) if token in self._added else len(token) for token in self.vocab)
 
     @cached_property
@@ -93,19 +93,19 @@ class Tokenizer:
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str], int]:
-        """Return pair of symbols -> its rank in the order of learning; BPE merges the pair of lowest rank first."""
+        """Return {pair of symbols: its rank in the order of learning}. BPE merges the pair of lowest rank first."""
         merges = self._json["model"]["merges"]  # ["Ġ", "t"], or "Ġ t" in older files
         pairs = (merge.split(" ") if isinstance(merge, str) else merge for merge in merges)
         return {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
     @cached_property
     def special_tokens(self) -> dict[str, int]:
-        """Return tokens that no text is merged into, such as `<|im_start|>`, -> id."""
+        """Return {special token: id}. Merges never make such a token, for example `<|im_start|>`."""
         return {added["content"]: added["id"] for added in self._json.get("added_tokens", ()) if added["special"]}
 
     @cached_property
     def byte_to_symbol(self) -> dict[int, str]:
-        """Return byte -> the one character that represents it in tokens."""
+        """Return {byte: the character that represents it in tokens}."""
         self._require_byte_level()
         return byte_symbols()
 
@@ -114,7 +114,7 @@ class Tokenizer:
         return {symbol: byte for byte, symbol in self.byte_to_symbol.items()}
 
     def pre_tokenize(self, text: str) -> list[str]:
-        """Return the pieces within which merges happen, as pieces of the text itself; a special token is a piece of its own.
+        """Split the text into the pieces within which merges happen. A special token is a piece of its own.
 
         `"".join(pieces) == text`.
         """

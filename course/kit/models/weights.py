@@ -35,7 +35,7 @@ class Weights:
     lm_head: Tensor  # (V, D)
 
     def tensors(self) -> Iterator[Tensor]:
-        """Yield every tensor once, a tied one too."""
+        """Yield every tensor once, also a tied tensor."""
         yield self.embed_tokens
         for layer in self.layers:
             yield from (getattr(layer, field.name) for field in fields(layer))
@@ -56,7 +56,7 @@ class Weights:
 
 
 def layer_shapes(config: Config) -> dict[str, tuple[int, ...]]:
-    """Return field of LayerWeights -> its shape."""
+    """Return {field of LayerWeights: its shape}."""
     width, wide = config.hidden_size, config.intermediate_size
     q_rows = config.num_attention_heads * config.head_dim
     kv_rows = config.num_key_value_heads * config.head_dim
@@ -78,8 +78,8 @@ def build_weights(
 ) -> Weights:
     """Return weights from `read`, which returns a tensor for `embed_tokens`, `layers.3.q_proj`, `norm`, `lm_head`.
 
-    Each tensor goes to its dtype and device before the next is read, so that at no time two copies of the model exist.
-    Raises ModelError if a shape differs from the config.
+    Each tensor is converted to its dtype and device before the next is read, so two copies of the model never exist at once. Raises
+    ModelError if a shape differs from the config.
     """
 
     def get(key: str, *shape: int) -> Tensor:

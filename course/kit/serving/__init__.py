@@ -1,4 +1,4 @@
-"""The objects that a server passes around: sampling parameters, a step's tokens, and refusals. And a core to try it on."""
+"""The objects that a server passes around: sampling parameters, a step's tokens, and refusals; and a core to try a server on."""
 
 from ..virtual_loop import run_virtual
 from .core import Core, EchoCore

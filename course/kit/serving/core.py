@@ -14,7 +14,7 @@ BLOCK_SIZE = 16
 class Core(Protocol):
     """The part of an engine that steps. `add` and `abort` may be called at any time and take effect before the next step.
 
-    A running step's data is not touched. So it may still return a token of a request that has just been aborted.
+    Neither call touches the data of a running step, so that step may still return a token of a request that was just aborted.
     """
 
     @property
@@ -28,7 +28,7 @@ class Core(Protocol):
 
     @property
     def has_work(self) -> bool:
-        """Return True if a step would have anything to do: a request waits or runs."""
+        """Return True if a request waits or runs, so a step has work to do."""
         ...
 
     def add(self, request_id: str, prompt_ids: Sequence[int], params: SamplingParams) -> None:
@@ -36,19 +36,20 @@ class Core(Protocol):
         ...
 
     def abort(self, request_id: str) -> None:
-        """Forget a request that waits or runs; do nothing for one that has ended, or that is unknown."""
+        """Forget a request that waits or runs. Do nothing for an ended or unknown request."""
         ...
 
     async def step(self) -> list[TokenOutput]:
-        """Run one step for all running requests. The event loop serves others meanwhile."""
+        """Run one step for all running requests. The event loop runs other tasks meanwhile."""
         ...
 
 
 class EchoCore:
     """A core without a model: it answers every request with its own prompt, over and over, one token a step, until max_tokens.
 
-    Waiting requests are admitted before a step while fewer than max_running run and there are blocks for prompt and answer, first come,
-    first served. A step takes step_seconds on the loop's clock. num_steps and num_tokens count the steps and tokens of all requests.
+    Waiting requests are admitted before a step, first come, first served, while fewer than max_running requests run and enough blocks are
+    free for prompt and answer. A step takes step_seconds on the loop's clock. num_steps and num_tokens count the steps and tokens of all
+    requests.
     """
 
     def __init__(self, *, max_running: int, step_seconds: float = 0.02, num_blocks: int = 64) -> None:

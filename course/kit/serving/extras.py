@@ -16,12 +16,13 @@ from .requests import unicode
 
 @dataclass(frozen=True)
 class Extras:
-    """Settings with their defaults, which change nothing.
+    """A request's settings besides SamplingParams. The defaults change nothing.
 
-    top_k: the most probable k tokens; None: all. min_p: tokens with at least this share of the most probable one's probability.
-    repetition_penalty divides positive logits of the prompt's and the answer's tokens, and multiplies negative ones; presence_penalty is
-    subtracted from the logits of the answer's tokens, frequency_penalty for each time that they occur. logit_bias: (token, added to its
-    logit), sorted by token. salt: only requests with the same one share the cache of prompts.
+    top_k: keeps the k most probable tokens, None all tokens. min_p: keeps tokens with at least this share of the most probable token's
+    probability. repetition_penalty: divides positive logits of the prompt's and the answer's tokens, and multiplies negative ones.
+    presence_penalty: is subtracted from the logits of the answer's tokens. frequency_penalty: is subtracted once for each time that a token
+    occurs in the answer. logit_bias: pairs (token, number added to its logit), sorted by token. salt: only requests with the same salt
+    share the cache of prompts.
     """
 
     top_k: int | None = None
@@ -34,7 +35,7 @@ class Extras:
 
 
 def read_extras(body: dict[str, Any], vocab_size: int) -> Extras:
-    """Return the extras of a request; a missing or null field has its default. Raises RequestError with the field that is at fault."""
+    """Return the extras of a request; missing and null fields get their defaults. Raises RequestError with the faulty field."""
     return Extras(
         top_k=_top_k(body.get("top_k")),
         min_p=_number(body, "min_p", 0.0, "from 0 to 1", lambda x: 0 <= x <= 1),
@@ -62,7 +63,7 @@ def _number(body: dict[str, Any], name: str, default: float, range_: str, valid:
 
 
 def _bias(value: Any, vocab_size: int) -> tuple[tuple[int, float], ...]:
-    """Return {token id, as JSON's text: bias from -100 to 100} as pairs."""
+    """Convert {token id as text: bias from -100 to 100} of a request to pairs."""
     if value is None:
         return ()
     if not isinstance(value, dict):
@@ -70,7 +71,7 @@ def _bias(value: Any, vocab_size: int) -> tuple[tuple[int, float], ...]:
     pairs = {}
     for token, bias in value.items():
         if not (token.isascii() and token.isdecimal() and len(token) < 10 and int(token) < vocab_size):
-            message = f"logit_bias: token {token!r:.60} is none of this model's: they are 0 to {vocab_size - 1}"
+            message = f"logit_bias: token {token!r:.60} is not one of this model's, 0 to {vocab_size - 1}"
             raise RequestError(message, param="logit_bias")
         if isinstance(bias, bool) or not isinstance(bias, int | float) or not -100 <= bias <= 100:
             raise RequestError(f"logit_bias of token {token} must be a number from -100 to 100, got {bias!r:.60}", param="logit_bias")
@@ -82,7 +83,7 @@ def _salt(value: Any) -> bytes:
     if value is None:
         return b""
     if not isinstance(value, str) or not value:
-        raise RequestError(f"cache_salt must be a text, and not empty, got {value!r:.60}", param="cache_salt")
+        raise RequestError(f"cache_salt must be a non-empty string, got {value!r:.60}", param="cache_salt")
     return unicode(value, "cache_salt").encode()
 
 

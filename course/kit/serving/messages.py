@@ -8,11 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class SamplingParams:
-    """The parameters of one request's answer: OpenAI's fields, checked, with nothing missing.
+    """The parameters of one request's answer: OpenAI's fields, all checked and present.
 
-    max_tokens: the limit of tokens, 1 or more. seed: None for any. stop: the strings that end the answer.
-    logprobs: the number of best tokens reported beside each token, None: no log probabilities at all.
-    stream: in pieces. include_usage: with one more piece at the end, which counts the tokens.
+    max_tokens: the limit of tokens, 1 or more. seed: None for any seed. stop: the strings that end the answer. logprobs: the number of best
+    tokens reported beside each token; None for no log probabilities at all. stream: whether the answer is sent in pieces. include_usage:
+    whether a last piece with the token counts is added.
     """
 
     max_tokens: int = 16
@@ -27,7 +27,10 @@ class SamplingParams:
 
 @dataclass(frozen=True)
 class TokenOutput:
-    """One token of one request, from a step. logprob: the model's own, in nats; top_logprobs: (token id, logprob), best first."""
+    """One token of one request, from a step.
+
+    logprob: the model's log-probability of the token, in nats. top_logprobs: pairs (token id, logprob), best first.
+    """
 
     request_id: str
     token_id: int
@@ -40,9 +43,9 @@ MAX_MESSAGE = 500
 
 
 class RequestError(Exception):
-    """A request that gets a status and no answer. body: the JSON for the client, in the form of OpenAI's API.
+    """The error of a request that gets a status and no answer. body: the JSON for the client, in the form of OpenAI's API.
 
-    param: the field of the request that is at fault, None for none. code: a word for programs. kind: the error's type in OpenAI's table.
+    param: the faulty field of the request, or None. code: a word for programs. kind: the error's type in OpenAI's table.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ ITL_BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 
 @dataclass(eq=False)
 class CachedTokens(Collector):
-    """A counter that the core itself counts."""
+    """A metric that reads the core's own counter."""
 
     core: Any
 
@@ -29,12 +29,12 @@ class CachedTokens(Collector):
 
 
 class Metrics:
-    """The counters, gauges and histograms of one server. The core's own are read from it at each request."""
+    """The counters, gauges and histograms of one server. Figures of the core are read from the core at each request of /metrics."""
 
     def __init__(self, core: Core) -> None:
         disable_created_metrics()  # creation times would double the page, and nobody reads them
         self.registry = registry = CollectorRegistry()
-        self.requests = Counter("fpt_requests", "Requests for an answer, by the status they got", ["status"], registry=registry)
+        self.requests = Counter("fpt_requests", "Requests for an answer, by status", ["status"], registry=registry)
         self.tokens = Counter("fpt_tokens", "Tokens read (prompt) and made (completion)", ["kind"], registry=registry)
         self.aborted = Counter("fpt_aborted", "Requests whose client left before the end", registry=registry)
         self.ttft = Histogram("fpt_ttft_seconds", "From a request's arrival to its first token", buckets=TTFT_BUCKETS, registry=registry)
@@ -45,7 +45,7 @@ class Metrics:
             registry.register(CachedTokens(core))
         self._gauge("fpt_num_running", "Requests that run", lambda: core.num_running)
         self._gauge("fpt_num_waiting", "Requests that wait", lambda: core.num_waiting)
-        self._gauge("fpt_free_blocks", "Blocks of the cache that nobody holds", lambda: core.num_free_blocks)
+        self._gauge("fpt_free_blocks", "Blocks of the cache that no request uses", lambda: core.num_free_blocks)
 
     def _gauge(self, name: str, text: str, value: Callable[[], int]) -> None:
         Gauge(name, text, registry=self.registry).set_function(value)

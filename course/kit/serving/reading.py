@@ -28,7 +28,7 @@ class ClientLeft(Exception):
 
 
 class Reading:
-    """The pieces of one answer. started: the time of the request, on time.perf_counter."""
+    """The pieces of one answer. started: the time of the request on time.perf_counter's clock."""
 
     def __init__(self, outputs: AsyncGenerator[TokenOutput, None], stream: Stream, metrics: Metrics, started: float) -> None:
         self._outputs, self._stream, self._metrics = outputs, stream, metrics
@@ -37,11 +37,11 @@ class Reading:
         self.ended = False
 
     async def begin(self) -> None:
-        """Wait for the first token, or raise the engine's error instead of one: a refusal has a status, and a stream has none."""
+        """Wait for the first token. Raises the engine's error, which the server can answer with a status only before a stream begins."""
         self._first = await self._next()
 
     async def pieces(self) -> AsyncGenerator[Piece, None]:
-        """Yield all of it, after `begin`: a piece as soon as there is text, or the end. Raises RuntimeError if tokens end before that."""
+        """Yield the pieces of the answer after `begin`, each as soon as it has text. Raises RuntimeError if tokens end too early."""
         held: list[TokenOutput] = []
         while not self.ended:
             output, self._first = self._first or await self._next(), None
@@ -55,7 +55,7 @@ class Reading:
                 held = []
 
     async def close(self) -> None:
-        """End the request in the engine, also while it waits or runs."""
+        """End the request in the engine, even if it still waits or runs."""
         await self._outputs.aclose()
 
     async def _next(self) -> TokenOutput:
@@ -71,7 +71,7 @@ class Reading:
 
 
 async def unless_client_leaves(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. Raises ClientLeft as soon as the client has gone; the work is cancelled then, and has ended."""
+    """Return the result of the work. If the client leaves, cancel the work, wait for its end, and raise ClientLeft."""
     task, leaves = asyncio.ensure_future(work), asyncio.ensure_future(_client_leaves(receive))
     try:
         await asyncio.wait((task, leaves), return_when=asyncio.FIRST_COMPLETED)

@@ -47,13 +47,13 @@ NO_MATTER = frozenset({
 
 
 async def read_body(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request.
+    """Return the JSON object in a request's body.
 
-    Raises RequestError: 413 for more than MAX_BODY_BYTES, 408 for a body that has not come within BODY_SECONDS, 400 for anything but an
+    Raises RequestError: 413 for more than MAX_BODY_BYTES, 408 for a body that has not arrived within BODY_SECONDS, 400 for anything but an
     object.
 
-    A body that is too large is read to its end, and discarded: a client that is still writing would not see the answer. One that is
-    ten times too large is not.
+    A body that is too large is read to its end and discarded, because a client that is still writing would not see the answer. Reading
+    stops at ten times MAX_BODY_BYTES.
     """
     body, num_bytes = bytearray(), 0
     try:
@@ -65,7 +65,7 @@ async def read_body(request: Request) -> dict[str, Any]:
                 elif num_bytes > 10 * MAX_BODY_BYTES:
                     break
     except TimeoutError:
-        raise RequestError(f"the body has not come within {BODY_SECONDS:g} s", status=408, code="request_timeout") from None
+        raise RequestError(f"the body did not arrive within {BODY_SECONDS:g} s", status=408, code="request_timeout") from None
     if num_bytes > MAX_BODY_BYTES:
         raise RequestError(f"the body is larger than {MAX_BODY_BYTES:,} bytes", status=413, code="request_too_large")
     try:
@@ -78,7 +78,7 @@ async def read_body(request: Request) -> dict[str, Any]:
 
 
 def check_fields(body: dict[str, Any], model: str) -> None:
-    """Raise RequestError for another model than the served one (404), and for a field that is not supported, known or not."""
+    """Raise RequestError for a model that is not served (404), and for any field that is not supported."""
     asked = body.get("model")
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
@@ -101,9 +101,9 @@ RenderChat = Callable[[list[dict[str, str]]], str]
 def prompt_ids(
     body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
 ) -> list[int]:
-    """Return the token ids of a request's prompt, or of its messages as one text: fewer than max_len.
+    """Return the token ids, fewer than max_len, of a request's prompt or of its messages as one text.
 
-    Raises RequestError with the field that is at fault.
+    Raises RequestError with the faulty field.
     """
     param = "messages" if chat else "prompt"
     if chat:
@@ -121,7 +121,10 @@ def too_long(has: str, max_len: int, param: str) -> RequestError:
 
 
 def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[int]:
-    """Return the text's tokens. Raises RequestError, without counting them, if no tokens could be long enough for it to fit."""
+    """Return the text's tokens.
+
+    Raises RequestError for a text of more than max_len * tokenizer.longest bytes, which cannot fit, without tokenizing the text.
+    """
     num_bytes = len(text.encode())
     if num_bytes > max_len * tokenizer.longest:
         raise too_long(f"{num_bytes:,} bytes, which are more than {num_bytes // tokenizer.longest:,} tokens", max_len, param)
@@ -129,16 +132,16 @@ def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[i
 
 
 def completion_ids(prompt: Any, tokenizer: Tokenizer, vocab_size: int, max_len: int) -> list[int]:
-    """Return the tokens of a text, or token ids as they are."""
+    """Return the tokens of a text; return token ids unchanged."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
     if isinstance(prompt, list) and prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
         wrong = next((token for token in prompt if not 0 <= token < vocab_size), None)
         if wrong is not None:
-            raise RequestError(f"token {wrong} of prompt is none of this model's: they are 0 to {vocab_size - 1}", param="prompt")
+            raise RequestError(f"token {wrong} of prompt is not one of this model's, 0 to {vocab_size - 1}", param="prompt")
         return prompt
     if not isinstance(prompt, str) or not prompt:
-        raise RequestError(f"prompt must be one text or one list of token ids, and not empty, got {prompt!r:.60}", param="prompt")
+        raise RequestError(f"prompt must be a non-empty string or list of token ids, got {prompt!r:.60}", param="prompt")
     return encoded(unicode(prompt, "prompt"), tokenizer, max_len, "prompt")
 
 
@@ -163,7 +166,7 @@ def _role(message: Any, place: str) -> str:
 
 
 def _content(message: dict[str, Any], place: str) -> str:
-    """Return a text from a text, or from a list of parts that are all text."""
+    """Return a message's text, which is a string or a list of text parts."""
     content, place = message.get("content"), f"{place}.content"
     if isinstance(content, str):
         return unicode(content, place)
@@ -176,9 +179,9 @@ def _content(message: dict[str, Any], place: str) -> str:
 
 
 def unicode(text: str, param: str) -> str:
-    """Return the text, if it is valid Unicode: JSON can write half of a surrogate pair, which no encoding has."""
+    """Return the text if it is valid Unicode. JSON can contain half of a surrogate pair, which cannot be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise RequestError(f"{param} has half of a surrogate pair, which is no character", param=param) from None
+        raise RequestError(f"{param} has half of a surrogate pair, which is not a valid character", param=param) from None
     return text

@@ -26,17 +26,17 @@ HEAD_SECONDS = 30.0
 
 
 class CannotListen(Exception):
-    """A port or an address that cannot be opened: one line with the remedy."""
+    """The error of a port or address that cannot be opened: one line with the remedy."""
 
 
 def open_port(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at the port: clients wait until the server answers. port 0: any that is free. Raises CannotListen."""
+    """Return a socket that listens at the port; clients wait until the server answers. port 0: any free port. Raises CannotListen."""
     if not 0 <= port <= 65535:
         raise CannotListen(f"PORT must be 0 to 65535, got {port}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (socket.gaierror, UnicodeError):
-        raise CannotListen(f"HOST={host} is no address of this machine: leave it out for 127.0.0.1") from None
+        raise CannotListen(f"HOST={host} is no address of this machine: leave HOST out for 127.0.0.1") from None
     opened = socket.socket(family, kind, protocol)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server that has just ended does not hold the port
@@ -46,11 +46,11 @@ def open_port(host: str, port: int) -> socket.socket:
         opened.close()
         if error.errno == errno.EADDRINUSE:
             other = port % 65535 + 1
-            message = f"port {port} is taken: end what runs there, or name another one, `make serve PORT={other}` or --port {other}"
+            message = f"port {port} is taken: end the program on it, or choose another port, `make serve PORT={other}` or --port {other}"
             raise CannotListen(message) from None
         if error.errno in (errno.EACCES, errno.EPERM):
-            raise CannotListen(f"port {port} is not yours to open: name one above 1023, PORT=8000") from None
-        raise CannotListen(f"HOST={host} cannot be listened at: {error.strerror}") from None
+            raise CannotListen(f"you may not open port {port}: choose a port above 1023, such as PORT=8000") from None
+        raise CannotListen(f"the server cannot listen on HOST={host}: {error.strerror}") from None
     return opened
 
 
@@ -62,7 +62,7 @@ def address(opened: socket.socket) -> str:
 
 
 def announce(where: str, name: str, host: str) -> None:
-    """Print the address, and commands to try it."""
+    """Print the address and commands for trying the server."""
     question = "Why is the sky blue?"
     print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
     body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0, "stream": True})
@@ -79,8 +79,8 @@ def announce(where: str, name: str, host: str) -> None:
 def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *, patience: float) -> int:
     """Serve until SIGINT or SIGTERM. Return the exit status: 0, or 1 if the engine ended first.
 
-    announce: called when requests are accepted. On the first signal the server stops accepting requests (503). Open ones are answered,
-    for at most `patience` seconds, and then it ends. A second signal ends it at once.
+    announce: called when the server accepts requests. On the first signal the server stops accepting requests (503). The server answers
+    open requests for at most `patience` seconds and then ends. A second signal ends the server at once.
     """
     runner = Runner(server, announce, patience)
     runner.run(sockets=[opened])
@@ -88,7 +88,7 @@ def serve(server: Server, opened: socket.socket, announce: Callable[[], None], *
 
 
 class HeadInTime(H11Protocol):
-    """An HTTP/1.1 protocol that closes a connection whose request's head does not come: half a request would be held for ever."""
+    """An HTTP/1.1 protocol that closes a connection if a request's head does not arrive in time."""
 
     waiting: asyncio.TimerHandle | None = None
 
@@ -111,13 +111,13 @@ class HeadInTime(H11Protocol):
         self.waiting = self.loop.call_later(HEAD_SECONDS, self.no_head)
 
     def no_head(self) -> None:
-        """Close the connection of a client that sent no whole head in time; an answer in progress goes on."""
+        """Close the connection of a client that sent no whole head in time, unless an answer is in progress."""
         if (self.cycle is None or self.cycle.response_complete) and not self.transport.is_closing():
             self.transport.close()
 
 
 class Runner(uvicorn.Server):
-    """A uvicorn server that still answers new clients on a signal; uvicorn itself would stop listening at once."""
+    """A uvicorn server that still answers new clients after a signal; uvicorn itself would stop listening at once."""
 
     def __init__(self, server: Server, announce: Callable[[], None], patience: float) -> None:
         # h11 and asyncio's own loop, whatever else is installed: one way to run is one way to test.
@@ -153,7 +153,7 @@ class Runner(uvicorn.Server):
                 loop.remove_signal_handler(each)
 
     def leave(self) -> None:
-        """Begin to end; called again, end at once."""
+        """Begin to shut down. A second call ends the server at once."""
         if self._ending is None:
             self._ending = asyncio.ensure_future(self._end())
         else:
@@ -176,7 +176,7 @@ class Runner(uvicorn.Server):
         self.should_exit = True
 
     def _cut(self) -> None:
-        """End without waiting. Cut-off clients see a broken connection; uvicorn would print a traceback for each."""
+        """End without waiting, and silence uvicorn, which would print a traceback for each connection that is cut off."""
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL + 1)
         self.config.timeout_graceful_shutdown = 0
         self.should_exit = True

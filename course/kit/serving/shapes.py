@@ -14,8 +14,8 @@ from .messages import SamplingParams, TokenOutput
 class Piece:
     """A piece of an answer: a text, and its tokens. finish_reason: None unless it is the last piece.
 
-    A token without text (a part of a character, the beginning of a possible stop string) is in the piece whose text it makes
-    certain, so pieces in a row have each token once.
+    Some tokens have no text yet: a part of a character, the beginning of a possible stop string. Such a token is in the first piece whose
+    text includes it, so the pieces together have each token once.
     """
 
     text: str
@@ -25,7 +25,7 @@ class Piece:
 
 @dataclass
 class Answer:
-    """One answer: its name, and the form of its pieces. num_tokens counts the written tokens; the offset is in characters."""
+    """One answer: its id and the JSON of its pieces. num_tokens counts the generated tokens; the offset is in characters."""
 
     id: str
     created: int
@@ -60,7 +60,7 @@ class Answer:
         return {**self._chunk([]), "usage": self.usage()}
 
     def usage(self) -> dict[str, int]:
-        """Return the counts of tokens: all generated ones, the EOS and those of a stop string among them."""
+        """Return the token counts. All generated tokens count, including the EOS and the tokens of a stop string."""
         prompt, made = self.num_prompt_tokens, self.num_tokens
         return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
 
@@ -84,7 +84,7 @@ class Answer:
         return {**self._one(token.token_id, token.logprob), "top_logprobs": best}
 
     def _one(self, token_id: int, logprob: float) -> dict[str, Any]:
-        """Return a token as a text, and always as bytes: a character may be several tokens."""
+        """Return a token as text and as bytes. Bytes are needed because a character may be several tokens."""
         return {"token": self.tokenizer.decode([token_id]), "logprob": logprob, "bytes": list(self.tokenizer.token_bytes(token_id))}
 
     # A completion's: a column for each kind of thing
@@ -103,14 +103,14 @@ class Answer:
         }
 
     def _best(self, name: str, token: TokenOutput) -> dict[str, float]:
-        """Return the best tokens and, if it is none of them, the drawn one, as OpenAI's API has it."""
+        """Return the best tokens and, as in OpenAI's API, also the drawn token if it is not among them."""
         best: dict[str, float] = {}
         for token_id, logprob in [*token.top_logprobs, (token.token_id, token.logprob)]:
             best.setdefault(self._name(token_id), logprob)
         return best
 
     def _name(self, token_id: int) -> str:
-        """Return a token's text, or "bytes:" and its bytes if they are no text by themselves."""
+        """Return a token's text, or "bytes:" and its bytes if these alone are not valid UTF-8."""
         data = self.tokenizer.token_bytes(token_id)
         try:
             return data.decode()

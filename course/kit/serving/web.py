@@ -1,6 +1,6 @@
-"""The server's outside: its addresses and their answers, in the form of OpenAI's API. The working parts are passed in.
+"""The HTTP side of a server: its addresses and their answers, in the form of OpenAI's API. The working parts are passed in.
 
-The engine's own side, and everything that a student writes on Day 18, is in `Parts`; this module is the layer between it and HTTP.
+`Parts` has the engine and everything that a student writes on Day 18; this module is the layer between `Parts` and HTTP.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ RETRY_AFTER_SECONDS = 1
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of the server: Day 18's functions and classes, Day 2's render_chat, or others that keep their contract."""
+    """The parts of the server: Day 18's functions and classes and Day 2's render_chat, or replacements with the same contract."""
 
     AsyncEngine: Callable[[Core, int], Any]
     TextStream: Callable[[Tokenizer, SamplingParams], Any]
@@ -72,10 +72,10 @@ class Served:
 
 
 class OnlyOwnPages:
-    """Middleware that refuses requests that a page of another site makes a browser send.
+    """Middleware that refuses requests that a browser sends for a page of another site.
 
-    Such a page can give a name of its own to 127.0.0.1 (DNS rebinding), so that the browser takes this server for its site: then Host is
-    that name. Or it sends a request across sites: then Origin is not Host. Programs send no Origin.
+    Such a page can give its own domain name the address 127.0.0.1 (DNS rebinding), so the browser treats this server as the page's site.
+    Host is then that domain name. The page can also send a cross-site request. Origin then differs from Host. Programs send no Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: Container[str] | None) -> None:
@@ -92,7 +92,7 @@ class OnlyOwnPages:
         if self.hosts is not None and without_port(host) not in self.hosts:
             return RequestError(f"this server is not called {host!r:.100}: use 127.0.0.1 or localhost", status=403, code="unknown_host")
         if origin is not None and origin.partition("://")[2] != host:
-            return RequestError("a page of another site may not ask this server", status=403, code="cross_site")
+            return RequestError("pages of other sites may not use this server", status=403, code="cross_site")
         return None
 
 
@@ -102,13 +102,13 @@ def without_port(host: str) -> str:
 
 
 class Server:
-    """One model behind HTTP. `app` is the ASGI application; while it runs, a task of it steps the engine.
+    """One model behind HTTP. `app` is the ASGI application; while it runs, one of its tasks steps the engine.
 
-    num_open: requests that have come and are not fully answered. failed: set if the engine's task ended by itself.
+    num_open: the number of requests that are not fully answered yet. failed: an event, set if the engine's task ended by itself.
     """
 
     def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, hosts: Container[str] | None = None) -> None:
-        """Set up the application. hosts: the names by which clients may call this server, without a port; None: any."""
+        """Set up the application. hosts: the allowed names in clients' Host header, without a port; None allows any name."""
         self.core, self.parts, self.served = core, parts, served
         self.engine = parts.AsyncEngine(core, max_waiting)
         self.metrics = Metrics(core)
@@ -134,7 +134,7 @@ class Server:
         )
 
     def drain(self) -> None:
-        """Accept no new requests; open ones are answered to the end."""
+        """Accept no new requests. Open requests are answered to the end."""
         self.draining = True
         self.engine.drain()
 
@@ -155,7 +155,7 @@ class Server:
             return
         error = task.exception()
         told = f"{type(error).__name__}: {error}" if error else "it returned"
-        print(f"The engine's task has ended, so nobody can be answered any more: {told}", file=sys.stderr, flush=True)
+        print(f"The engine's task has ended, so the server cannot answer any more: {told}", file=sys.stderr, flush=True)
         self.failed.set()
 
     # GET requests
@@ -169,7 +169,7 @@ class Server:
         return JSONResponse({"status": "ok"})
 
     async def tell_metrics(self, request: Request) -> Response:
-        """Return the metrics, to this machine alone: counts of cached tokens, and times, reveal other clients' requests."""
+        """Return the metrics, but only to this machine: cached-token counts and times reveal other clients' requests."""
         if request.client is not None and not ipaddress.ip_address(request.client.host).is_loopback:
             return refusal(RequestError("/metrics is answered on this machine only", status=403, code="only_loopback"))
         return Response(self.metrics.page(), media_type=CONTENT_TYPE)
@@ -189,7 +189,7 @@ class Server:
     # Tokens, without an answer
 
     async def count(self, made: Callable[[dict[str, Any]], dict[str, Any]], request: Request) -> Response:
-        """Return what `made` makes of a request's body, in a thread: a long text would keep everybody else's tokens waiting."""
+        """Return the result of `made` for a request's body. `made` runs in a thread, so a long text delays no other client's tokens."""
         try:
             return JSONResponse(await asyncio.to_thread(made, await read_body(request)))
         except RequestError as error:
@@ -198,10 +198,10 @@ class Server:
             return Response(status_code=CLIENT_LEFT)
 
     def tokenized(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the token ids of a text (`prompt` as in vLLM, or `content` as llama.cpp has it) or of `messages`, and their number."""
+        """Return the token ids, and their number, of a text (`prompt` as in vLLM, `content` as in llama.cpp) or of `messages`."""
         given = [name for name in ("prompt", "content", "messages") if body.get(name) is not None]
         if len(given) != 1:
-            raise RequestError("give one of prompt, content and messages", param=given[-1] if given else "prompt")
+            raise RequestError("give exactly one of prompt, content and messages", param=given[-1] if given else "prompt")
         served = self.served
         ids = prompt_ids(
             {"prompt": body.get("content"), **body}, chat=given == ["messages"], tokenizer=served.tokenizer, vocab_size=served.vocab_size,
@@ -220,7 +220,7 @@ class Server:
     # Answers
 
     async def answer(self, request: Request, *, chat: bool) -> Response:
-        """Return a whole answer, or the beginning of a streamed one, and count its status."""
+        """Answer a request, whole or as a stream, and count the status."""
         started = time.perf_counter()
         self.num_open += 1
         handed_on = False
@@ -241,7 +241,7 @@ class Server:
 
     async def _answer(self, request: Request, chat: bool, started: float) -> Response:
         if request.headers.get("sec-fetch-site") == "cross-site":
-            raise RequestError("a page of another site may not ask this server", status=403, code="cross_site")
+            raise RequestError("pages of other sites may not use this server", status=403, code="cross_site")
         body = await read_body(request)
         check_fields(body, self.served.name)
         served, parts = self.served, self.parts
@@ -279,7 +279,7 @@ class Server:
 
 
 def without_extras(extras: Extras) -> RequestError:
-    """Return the refusal of a core that has none of these settings."""
+    """Return the error for a request to a core that does not support these settings."""
     name = next(name for name, value in vars(extras).items() if value != getattr(Extras(), name))
     param = "cache_salt" if name == "salt" else name
     return RequestError(f"{param} is not supported", param=param, code="unsupported_parameter")
@@ -290,7 +290,7 @@ async def _all(reading: Reading) -> list[Any]:
 
 
 class Events(Response):
-    """An answer in pieces. A client reads it from beginning to end, or it is closed."""
+    """A streamed answer, sent as server-sent events. If the client leaves, the request is ended in the engine."""
 
     def __init__(self, server: Server, answer: Answer, reading: Reading) -> None:
         super().__init__()
@@ -339,9 +339,9 @@ def refusal(error: RequestError) -> Response:
 
 
 async def no_such_route(request: Request, error: Exception) -> Response:
-    """Refuse an unknown address, or a known one by another method, in the form of all other refusals."""
+    """Refuse an unknown path, or a known path with a wrong method, in the same form as all other errors."""
     assert isinstance(error, HTTPException)
-    what = {404: f"there is nothing at {request.url.path!r:.200}", 405: f"{request.method} is not answered at {request.url.path}"}
+    what = {404: f"there is nothing at {request.url.path!r:.200}", 405: f"{request.method} is not supported at {request.url.path}"}
     refused = RequestError(what.get(error.status_code, error.detail), status=error.status_code, code="unknown_url")
     return JSONResponse(refused.body, error.status_code, headers=error.headers)
 

@@ -16,7 +16,7 @@ from ..models.weights import LayerWeights, Weights
 
 @torch.no_grad()
 def queries_and_keys(model: Model, ids: Tensor) -> list[tuple[Tensor, Tensor]]:
-    """Return for every layer (q (B, H, T, Dh), k (B, K, T, Dh)) as its projections give them: before any rotation.
+    """Return for every layer (q (B, H, T, Dh), k (B, K, T, Dh)), the outputs of its projections before any rotation.
 
     ids (B, T) int64.
     """
@@ -26,9 +26,9 @@ def queries_and_keys(model: Model, ids: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 
 def without_heads(model: Model, heads: Iterable[tuple[int, int]]) -> Model:
-    """Return the same model with some heads, given as (layer, head), silenced: their output is no longer passed on.
+    """Return the same model without the output of some heads, given as (layer, head).
 
-    The given model is not changed, and all other weights are shared with it.
+    The given model is unchanged and shares all other weights with the result.
     """
     width = model.config.head_dim
     layers = [copy.copy(layer) for layer in model.weights.layers]
@@ -57,7 +57,7 @@ class _Listening(Model):
 
 
 def draw_maps(maps: Mapping[str, Tensor], tokens: Sequence[str], *, columns: int = 2, size: float = 4.2) -> None:
-    """Draw one square for each map (T, T), named by its key: rows read, columns are read, dark is much.
+    """Draw one square for each map (T, T), with its key as title. The row's token reads the column's token; dark means much.
 
     size: width of a square in inches.
     """
@@ -76,7 +76,7 @@ def draw_maps(maps: Mapping[str, Tensor], tokens: Sequence[str], *, columns: int
 
 
 def draw_heads(scores: Mapping[str, Tensor], *, size: float = 2.3) -> None:
-    """Draw all heads of a model at once: for each key a grid (L, H), a row a layer, dark is much; the highest is marked."""
+    """Draw a grid (L, H) of all heads for each key, one row for each layer. Dark means high; the highest head is marked."""
     _, axes = plots.figure(1, len(scores), width=size * len(scores), height=5.2, squeeze=False, sharey=True)
     with plots.style():
         for ax, (title, values) in zip(axes[0], scores.items(), strict=True):

@@ -1,4 +1,4 @@
-"""A figure to step through: requests arrive, are fed, give way and end. A row a request, and below them the tokens of each step."""
+"""A figure to step through: requests arrive, are fed, give way and end. Each request has a row; below are the tokens of each step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUDGETS, RUNNING, BLOCKS = (4, 32), (1, 4), (7, 20)
 def batch_by_batch(*, budget: int = 32, running: int = 4, blocks: int = 20) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A tick is the time of one token in a large batch; a step takes FREE_RIDE ticks, or one for each of its tokens if they are more.
+    A tick is the time of one token in a large batch. A step takes FREE_RIDE ticks, or one tick for each of its tokens if it has more.
     budget, running, blocks: the initial values of the sliders; ValueError for a value outside them.
     """
     data = {"size": BLOCK_SIZE, "ride": FREE_RIDE, "requests": REQUESTS}

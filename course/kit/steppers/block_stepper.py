@@ -1,4 +1,4 @@
-"""A figure to step through: texts grow, fork, begin alike and end, in a pool of blocks and beside it in reservations of one piece."""
+"""A figure to step through: texts grow, fork, share beginnings and end, in a pool of blocks and, beside it, in one reservation each."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ PROMPT, ALIKE = 9, 8
 def blocks_in_use(*, size: str = SIZES[1], pool: str = POOLS[0]) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    48 slots, cut into blocks on the left, into three reservations on the right; a step for each line of STORY. size, pool: the initial
-    choices; ValueError for a value that is not in the lists.
+    The memory has 48 slots, cut into blocks on the left and into three reservations on the right. Each line of STORY is a step. size, pool:
+    the initial choices; ValueError for a value that is not in the lists.
     """
     data = {"slots": POOL_SLOTS, "room": ROOM, "pools": POOLS, "story": STORY, "prompt": PROMPT, "alike": ALIKE}
     controls = choices(("size", "tokens in a block", SIZES, size), ("pool", "a pool that", POOLS, pool))

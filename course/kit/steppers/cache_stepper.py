@@ -13,7 +13,8 @@ NEW, OLD = "#f0b873", "#a9c3dd"
 def cache_filling() -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A prompt of 6 tokens, 10 slots, 7 steps: one prefill, four decode steps that fill the cache, then two in which the window slides.
+    The prompt has 6 tokens and the cache 10 slots. The 7 steps are one prefill, four decode steps that fill the cache, and two decode steps
+    in which the window slides.
     """
     data = {
         "words": WORDS,

@@ -17,8 +17,9 @@ WRONG = "?"
 def round_by_round(*, k: int = 4, draft: str = DRAFTS[0]) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A prefill, and then rounds of up to three steps: the pass is fed the newest token and the guesses; the rows show the accepted guesses;
-    the rejected ones leave the cache. k, draft: the initial choices; ValueError for a value that is not on the slider or in the list.
+    After a prefill come rounds of up to three steps: the pass reads the newest token and the guesses, the rows show the accepted guesses,
+    and the rejected guesses leave the cache. k, draft: the initial choices; ValueError for a value that is not on the slider or in the
+    list.
     """
     data = {"prompt": PROMPT, "answer": ANSWER, "drafts": DRAFTS, "ngram": MAX_NGRAM, "wrong": WRONG}
     controls = choices(("draft", "the draft", DRAFTS, draft)) + sliders(("k", "k", (1, MOST), k))
@@ -76,7 +77,7 @@ _DRAW = """
       step(pass + kept + " of " + count(guess.length) + (kept === 1 ? " stays" : " stay") + ". " +
         (all ? "The extra token is " + own + "." : own + " takes the place of " + quoted([guess[kept]]) + "."),
         { guess, kept, cached: after });
-      if (!all) step(pass + "the cache is cut back from " + after + " to " + (length + kept) + ": the text but its newest token.",
+      if (!all) step(pass + "the cache is cut back from " + after + " to " + (length + kept) + ": the text without its newest token.",
         { cached: length + kept });
     }
     return { steps, passes, positions };

@@ -1,4 +1,4 @@
-"""A figure to step through: requests come, wait, are refused, are served; one reader closes the tab. A row a request, then the queue."""
+"""A figure to step through: requests come, wait, are refused or served; one reader leaves. Each request has a row; the queue is below."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ PLACES, LIMITS = (1, 3), (1, 4)
 def who_is_served(*, places: int = 2, limit: int = 2, closed: str = NOTICED[0]) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A step begins as soon as the one before has ended; requests that have arrived in the meantime take a free place then. A reader leaves
-    with their token, when the next step has begun: that step may still make one for them.
-    places, limit, closed: the initial choices; ValueError for a value that is not on the sliders or in the list.
+    A step begins as soon as the previous step has ended; requests that arrived in the meantime then take free places. A reader leaves with
+    a token when the next step has already begun, so that step may still make a token for this reader. places, limit, closed: the initial
+    choices; ValueError for a value that is not on the sliders or in the list.
     """
     data = {"step": STEP, "requests": REQUESTS, "leaves": LEAVES, "noticed": NOTICED[0]}
     controls = choices(("closed", "a closed tab", NOTICED, closed)) + sliders(

@@ -17,17 +17,18 @@ NUM_REQUESTS, NUM_TOKENS, GAP, PROMISE = 400, 20, 0.02, 1.0
 def unit_waits() -> list[float]:
     """Return times between arrivals at one request a second.
 
-    They are random, independent (a Poisson process), the same in each run; to microseconds.
+    The times are random and independent (a Poisson process), the same in each run, and rounded to microseconds.
     """
     waits = torch.empty(NUM_REQUESTS, dtype=torch.float64).exponential_(1.0, generator=torch.Generator().manual_seed(0))
     return [round(wait, 6) for wait in waits.tolist()]
 
 
 def request_timeline(*, servers: int = 1, prefill: float = 0.3) -> str:
-    """Return HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel. Each step is a higher load, of `LOADS`.
+    """Return HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel. Each step shows a higher load of LOADS.
 
-    servers: each works on one request at a time. prefill: seconds; then 20 tokens, 20 ms apart. They are the initial choices;
-    ValueError for a value that is not in the lists. The figures are those of all 400 requests, drawn are the 12 up to the longest wait.
+    servers: the number of servers, each with one request at a time. prefill: seconds of prefill, followed by 20 tokens, 20 ms apart. Both
+    are the initial choices; ValueError for a value that is not in the lists. The printed figures are those of all 400 requests; the drawing
+    shows the 12 requests up to the longest wait.
     """
     data = {"waits": unit_waits(), "loads": LOADS, "tokens": NUM_TOKENS, "gap": GAP, "promise": PROMISE}
     controls = choices(
@@ -85,17 +86,17 @@ _DRAW = """
     const unit = [0.5, 1, 2, 5, 10, 20, 50, 100].find((u) => (end - begin) / u <= 10) || 200;
     for (let tick = 0; tick <= end - begin; tick += unit)
       s += text(x(begin + tick), bottom + 16, "" + tick, "text-anchor='middle' font-size='11'");
-    s += text((left + right) / 2, bottom + 34, "seconds; one line a request, numbered as they came", "text-anchor='middle'");
+    s += text((left + right) / 2, bottom + 34, "seconds; one line for each request, in the order of arrival", "text-anchor='middle'");
 
     const kept = ttfts.filter((t) => t <= data.promise).length, limit = servers / (prefill + decode);
     const tail = (q) => percentile(ttfts, q).toFixed(2) + " s";
     const words = load.toFixed(1) + " requests a second, " + (servers === 1 ? "1 server" : servers + " servers") +
       ": the TTFT has p50 " + tail(50) + " and p99 " + tail(99) + ", and " + kept + " of " +
       requests.length + " requests kept the promise. The gap between tokens is " + Math.round(data.gap * 1000) +
-      " ms, as at every load. Drawn are requests " + (from + 1) + " to " + (from + shown.length) + "; number " + (worst + 1) +
+      " ms, as at every load. The picture shows requests " + (from + 1) + " to " + (from + shown.length) + "; request " + (worst + 1) +
       " waited longest, " + ttfts[worst].toFixed(2) + " s for its first token.";
-    const warning = load > limit ? "More arrives than can be served, " + limit.toFixed(2) +
-      " requests a second: the queue grows for as long as this goes on." : "";
+    const warning = load > limit ? "More requests arrive than the servers can serve, " + limit.toFixed(2) +
+      " a second: the queue grows without end." : "";
     return { svg: s, words, warning };
   }
 """

@@ -13,8 +13,8 @@ PART, NOW = "#a9c3dd", "#f0b873"
 def round_of_messages(*, world: int = 4, way: str = WAYS[0]) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    A step is a round in which messages are under way at the same time: one of each rank in the ring. world, way: the initial choices;
-    ValueError for a value that is not on the slider or in the list.
+    A step is a round of messages that are sent at the same time, one by each rank in the ring. world, way: the initial choices; ValueError
+    for a value that is not on the slider or in the list.
     """
     data = {"ways": WAYS, "part": PART, "now": NOW}
     controls = choices(("way", "the sum is made", WAYS, way)) + sliders(("world", "ranks", WORLDS, world))
@@ -104,7 +104,7 @@ _DRAW = """
     });
     const most = (counts) => { const x = Math.max(...counts); return x + (x === 1 ? " number" : " numbers"); };
     let words = now.words;
-    if (step) words += " Most that a rank has sent: " + most(now.sent) + "; most that one has received: " + most(now.received) + ".";
+    if (step) words += " A rank has sent at most " + most(now.sent) + " and received at most " + most(now.received) + ".";
     const own = step === last && part("way").value === data.ways[2];
     if (step === last) words += " Every rank has the sum: " + now.hold[0].map(({ value }) => value).join(" ") + ".";
     return { svg: s, words, last, warning: own && n > 2 ? "Each rank has added in an order of its own." : "" };

@@ -1,4 +1,4 @@
-"""A figure to step through: up the roof of a machine, with twice as many tokens in each pass."""
+"""A figure to step through: a machine's roofline, with twice as many tokens per pass in each step."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BITS = (32, 16, 8, 4)
 def up_the_roof(here: Machine | None = None, *, model: str = "Llama 3 8B", machine: str = "H100", bits: int = 16) -> str:
     """Return HTML of the figure, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    Step i is a pass over 2^i tokens, up to 4,096.
-    here: this machine; it joins the list of machines. model, machine, bits (of a weight): the initial choices; ValueError for
-    a value that is not in the lists. A pass does 2N FLOPs a token and reads each of the N weights once; no cache is counted. The peak
-    is the machine's for 16 bits (float32 on this machine), whatever a weight has: it is unpacked before it is multiplied.
+    Step i is a pass over 2^i tokens, up to 4,096. here: this machine, added to the list of machines. model, machine, bits (of a weight):
+    the initial choices; ValueError for a value that is not in the lists. A pass does 2N FLOPs a token and reads each of the N weights once;
+    the cache is not counted. The peak is always the machine's for 16 bits (float32 on this machine), because weights of fewer bits are
+    unpacked before they are multiplied.
     """
     machines = machine_data(here)
     data = {"models": [{"name": s.name, "params": s.num_params} for s in SHAPES], "machines": machines}

@@ -25,7 +25,7 @@ class Shape:
 
     @property
     def cache_values(self) -> int:
-        """Return the numbers that the KV cache holds for one token."""
+        """Return how many numbers the KV cache stores for one token."""
         return 2 * self.num_layers * self.num_kv_heads * self.head_dim
 
 
@@ -41,8 +41,8 @@ SHAPES = (
 def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B", machine: str = "H100", prompt: int = 512) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`.
 
-    here: this machine, measured in float32; it joins the list of machines. model, machine, prompt: the initial choices.
-    Times are the roofline's: 2N FLOPs a token, and the weights and the cache so far read once a step; 16 bits a value, 32 here.
+    here: this machine, measured in float32 and added to the list of machines. model, machine, prompt: the initial choices. Times are the
+    roofline's: 2N FLOPs a token, with the weights and the cache so far read once a step. A value has 16 bits, or 32 on this machine.
     """
     machines = machine_data(here)
     data = {"models": [{"name": s.name, "params": s.num_params, "cache": s.cache_values} for s in SHAPES], "machines": machines}
@@ -55,7 +55,7 @@ def prefill_and_decode(here: Machine | None = None, *, model: str = "Llama 3 8B"
 
 
 def machine_data(here: Machine | None) -> list[dict[str, Any]]:
-    """Return the machines of the datasheets, 16 bits a value, and this one if it was measured, in 32."""
+    """Return the machines of the datasheets with 16 bits a value, and this machine, if it was measured, with 32."""
     machines: list[dict[str, Any]] = [
         {"name": h.machine.name, "peak": h.machine.peak_flops, "bandwidth": h.machine.bandwidth, "memory": h.memory_bytes, "bytes": 2}
         for h in HARDWARE

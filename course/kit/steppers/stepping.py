@@ -4,8 +4,8 @@ A figure gives the part that draws: a JavaScript function body that gets `step` 
 the choices decide how many steps there are. It can use `data`, `part(name)` for an element with that `data-part`, the drawing
 helpers `text` and `box`, and for numbers in words `digits`, `seconds`, `amount(x, unit)` and `share`.
 
-JupyterLab handles keys before the page does, and folds headings at the left arrow: `data-lm-suppress-shortcuts` on the focused element,
-not only on its parent, prevents it.
+JupyterLab handles keys before the page does, and folds headings at the left arrow. `data-lm-suppress-shortcuts` prevents this; the focused
+element must have it, not only its parent.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ COLOURS = {name: str(getattr(plots, name)) for name in ("BLUE", "ORANGE", "GREEN
 def stepping_figure(
     label: str, data: Mapping[str, Any], draw: str, *, last_step: int = 0, controls: str = "", back: str = "Back to the prefill"
 ) -> str:
-    """Return HTML of a figure with steps 0 to last_step, or to its drawing part's `last`, to be shown with `IPython.display.HTML`.
+    """Return HTML of a figure with steps, to be shown with `IPython.display.HTML`.
 
-    label: the figure's name for a screen reader. draw: see above; %BLUE% and so on are replaced by the plots' colours. controls: rows of
-    HTML above the buttons (see `choices` and `sliders`); when an element with a `data-part` changes, the step is drawn again. The text in
-    `words` is read aloud. back: the text of the button that goes to step 0.
+    last_step: the number of the last step, unless the drawing part returns `last`; the first is 0. label: the figure's name for a screen
+    reader. draw: the JavaScript that this module's docstring describes; %BLUE% and so on are replaced by the plots' colours. controls: rows
+    of HTML above the buttons (see `choices` and `sliders`); a change of an element with a `data-part` redraws the step. The text in `words`
+    is read aloud. back: the text of the button that returns to step 0.
     """
     key = f"stepper-{uuid.uuid4().hex[:12]}"
     parts = {
@@ -47,7 +48,10 @@ def stepping_figure(
 
 
 def choices(*lists: tuple[str, str, Sequence[str], str]) -> str:
-    """Return a row of lists to choose from. Each: its `data-part`, its label, the names in it, the initial one (else ValueError)."""
+    """Return a row of drop-down lists.
+
+    Each is (`data-part`, label, names, initial name). Raises ValueError if the initial name is not in names.
+    """
     selects = []
     for part, label, names, chosen in lists:
         if chosen not in names:
@@ -58,7 +62,10 @@ def choices(*lists: tuple[str, str, Sequence[str], str]) -> str:
 
 
 def sliders(*numbers: tuple[str, str, tuple[int, int], int]) -> str:
-    """Return a row of sliders over whole numbers. Each: its `data-part`, its label, both ends, its initial value (else ValueError)."""
+    """Return a row of sliders over whole numbers.
+
+    Each is (`data-part`, label, both ends, initial value). Raises ValueError if the initial value is not between the ends.
+    """
     inputs = []
     for part, label, (low, high), chosen in numbers:
         if not low <= chosen <= high:

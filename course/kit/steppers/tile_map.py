@@ -1,4 +1,4 @@
-"""The matrix of scores as a map of tiles: those that a plan reads, those of them that need a mask, and those it skips."""
+"""The matrix of scores as a map of tiles: the tiles that a plan reads (with or without a mask), and the tiles that it skips."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def draw_tiles(
 ) -> None:
     """Draw the map of t_q queries (rows) over t_k keys (columns): tiles read, read with a mask (hatched), and skipped (left empty).
 
-    plan: for each tile of q_block queries, its tiles of keys as (first key, one past the last, needs a mask), in the order of reading.
-    legend: below the figure; once is enough if several maps share one.
+    plan: for each tile of q_block queries, its tiles of keys as (first key, one past the last key, needs a mask), in the order of reading.
+    legend: whether to draw the legend below the figure; several maps can share one.
     """
     from matplotlib.patches import Patch, Rectangle
 

@@ -17,8 +17,8 @@ DONE, NOW = "#a9c3dd", "#f0b873"
 def tile_by_tile(*, order: str = ORDERS[0], sees: str = SEEN[0]) -> str:
     """Return HTML of the stepper, to be shown with `IPython.display.HTML`; it needs no kernel.
 
-    One query, eight keys in four tiles: step 0 is the empty state, four steps absorb a tile each, the last one finishes. order, sees:
-    the initial choices; ValueError for a value that is not in the lists.
+    One query reads eight keys in four tiles. Step 0 shows the empty state, each of four steps absorbs a tile, and the last step finishes.
+    order, sees: the initial choices; ValueError for a value that is not in the lists.
     """
     data = {"exps": EXPONENTIALS, "values": VALUES, "tile": TILE, "orders": ORDERS, "seen": SEEN, "done": DONE, "now": NOW}
     controls = choices(("order", "the tiles come", ORDERS, order), ("sees", "the query sees", SEEN, sees))
@@ -97,7 +97,7 @@ _DRAW = """
       ": the query may see none of them. The tile is not in the plan, and nothing of it is read. " + state;
     else words = "Tile " + step + " of " + tiles + ", keys " + keys(current).join(" and ") + ": " +
       (step === 1 || before.m === -Infinity ? "the first score of all. " : now.m > before.m ?
-        "a new maximum, so all that came before counts " + number(now.fade) + " times. " :
+        "a new maximum, so all earlier keys count " + number(now.fade) + " times. " :
         "no new maximum, so nothing fades. ") +
       (now.mine.length < data.tile ? "Key " + keys(current)[data.tile - 1] + " is masked. " : "") +
       "Now " + state;

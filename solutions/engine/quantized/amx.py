@@ -1,4 +1,4 @@
-"""Products and attention of many rows by AMX, whose registers hold 16 rows of 64 bytes and are multiplied in one instruction.
+"""Products and attention of many rows by AMX, whose registers have 16 rows of 64 bytes; one instruction multiplies two registers.
 
 The instruction multiplies bfloat16 and adds in float32. So each number is two bfloat16: the nearest one, its high part, and the nearest one
 to the rest, its low part; together they have 16 bits. A product is three products of parts: high by high, low by high, high by low.
@@ -42,7 +42,7 @@ def configuration() -> NDArray[np.uint8]:
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return zeros that begin at a multiple of 64, as operands must: loading others takes several times as long."""
+    """Return zeros at an address that is a multiple of 64. Loading operands from other addresses takes several times as long."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     room = np.zeros(size + 64, np.uint8)
     begin = -room.ctypes.data % 64
@@ -53,7 +53,7 @@ def aligned(shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def do(code: Code, name: str, *values: Vector) -> None:
-    """Write an instruction by LLVM's name of it."""
+    """Write an instruction, given by LLVM's name for it."""
     code.call(f"llvm.x86.{name}", ir.VoidType(), *values)
 
 
@@ -74,7 +74,7 @@ def load(code: Code, register: int, address: Vector) -> None:
 
 
 def store(code: Code, register: int, address: Vector, stride: Vector) -> None:
-    """Store 16 rows, each `stride` bytes after the one before."""
+    """Store 16 rows, each `stride` bytes after the previous row."""
     do(code, "tilestored64", number(code, register), at(code, address), stride)
 
 
@@ -85,13 +85,13 @@ def add_product(code: Code, sums: int, inputs: int, weights: int) -> None:
 
 @written
 def configure(code: Code, config: Vector) -> None:
-    """Set the registers' shapes for this thread. Any other instruction of AMX needs it; without it the process ends."""
+    """Set the registers' shapes for this thread. Any other AMX instruction before this call ends the process."""
     do(code, "ldtilecfg", at(code, config))
 
 
 @written
 def release(code: Code) -> None:
-    """Free the registers of this thread: the system need not save them any more."""
+    """Free the registers of this thread, so the system need no longer save them."""
     do(code, "tilerelease")
 
 
@@ -99,11 +99,11 @@ def release(code: Code) -> None:
 
 
 def to_parts(code: Code, pair: Sequence[Vector], to: Vector, offset: int = 0) -> None:
-    """Store pairs of two registers of float32 as bfloat16, low parts SIZE bytes after the high ones."""
+    """Store pairs of two float32 registers as bfloat16 parts, the low parts SIZE bytes after the high parts."""
     ints, highest = code.vector(I32), -0x10000
 
     def nearest(values: Sequence[Vector]) -> list[Vector]:
-        """Round to bfloat16, by adding half of its last bit; the other bits are left."""
+        """Round to bfloat16 by adding half of its last bit. The lower bits are not cleared."""
         return [value.bits_as(ints) + 0x8000 for value in values]
 
     def pairs(a: Vector, b: Vector) -> Vector:
@@ -117,7 +117,10 @@ def to_parts(code: Code, pair: Sequence[Vector], to: Vector, offset: int = 0) ->
 
 @written
 def split(code: Code, x: Vector, x_stride: Vector, rows: Vector, groups: Vector, to: Vector, stride: Vector) -> None:
-    """Split rows of 32 * groups float32, x_stride bytes each, into operands; those of the next 16 rows are `stride` bytes after these."""
+    """Split rows of 32 * groups float32, x_stride bytes each, into operands.
+
+    The operands of the next 16 rows begin `stride` bytes later.
+    """
 
     def row(r: Vector, _: list[Vector]) -> list[Vector]:
         here, there = x + r * x_stride, to + (r >> 4) * stride + (r & 15) * 64
@@ -134,9 +137,10 @@ def split(code: Code, x: Vector, x_stride: Vector, rows: Vector, groups: Vector,
 
 @written
 def unpack(code: Code, tiles: Vector, panel: Vector, blocks: Vector) -> None:
-    """Unpack 16 rows of a weight of 4 bits, `blocks` tiles, into an operand for each block, four registers after the one before.
+    """Unpack 16 rows of a 4-bit weight, `blocks` tiles, into one operand for each block.
 
-    A byte of a tile is a pair. Its four bits become the highest of a fraction: 16 + q, from which a multiplication makes the weight.
+    Each operand is four registers after the previous one. A byte of a tile contains a pair of numbers q of four bits. The four bits of q
+    become the highest bits of a float's fraction. This float is 16 + q, and one fused multiply-add turns it into the weight.
     """
     halves, ints, floats = code.vector(F16), code.vector(I32), code.vector(F32)
 
@@ -164,8 +168,8 @@ def unpack(code: Code, tiles: Vector, panel: Vector, blocks: Vector) -> None:
 def products(sets: int) -> Any:
     """Return the intrinsic that multiplies `sets` sets of 16 rows of inputs by 32 rows of a weight, over `groups` groups of 32 numbers.
 
-    inputs: operands of the first set; those of the second are `stride` bytes after them. panel: for each group, operands of two sets of 16
-    rows of the weight. out: rows of float32, `out_stride` bytes each.
+    inputs: the operands of the first set; the operands of the second set begin `stride` bytes later. panel: for each group, the operands of
+    two sets of 16 rows of the weight. out: rows of float32, `out_stride` bytes each.
     """
 
     def body(code: Code, inputs: Vector, stride: Vector, panel: Vector, groups: Vector, out: Vector, out_stride: Vector) -> None:
@@ -212,7 +216,10 @@ products_1, products_2 = (products(sets) for sets in (1, 2))
 
 @written
 def unpack_keys(code: Code, keys: Vector, panel: Vector, sets: Vector) -> None:
-    """Unpack sets of 16 keys, (64, 16) float16, into two operands each: of 32 numbers of all keys. No bit is lost."""
+    """Unpack sets of 16 keys, (64, 16) float16, into two operands each.
+
+    An operand has 32 numbers of all 16 keys. No bit is lost.
+    """
     halves = code.vector(F16)
 
     def one(s: Vector, _: list[Vector]) -> list[Vector]:
@@ -228,7 +235,10 @@ def unpack_keys(code: Code, keys: Vector, panel: Vector, sets: Vector) -> None:
 
 @written
 def unpack_values(code: Code, values: Vector, panel: Vector, groups: Vector) -> None:
-    """Unpack groups of 32 values, (32, 64) float16, into four operands each: of 16 numbers of all values. No bit is lost."""
+    """Unpack groups of 32 values, (32, 64) float16, into four operands each.
+
+    An operand has 16 numbers of all 32 values. No bit is lost.
+    """
     halves = code.vector(F16)
 
     def group(g: Vector, _: list[Vector]) -> list[Vector]:
@@ -243,7 +253,7 @@ def unpack_values(code: Code, values: Vector, panel: Vector, groups: Vector) -> 
 
 @written
 def scores_by_amx(code: Code, queries: Vector, panel: Vector, out: Vector, out_stride: Vector, groups: Vector) -> None:
-    """Compute out[query, key] = q . k for 16 queries, two operands, and groups of 32 keys."""
+    """Compute out[query, key] = q . k for 16 queries (two operands) and groups of 32 keys."""
     for i in range(4):
         load(code, 2 + i, queries + SIZE * i)
 
@@ -266,7 +276,7 @@ def scores_by_amx(code: Code, queries: Vector, panel: Vector, out: Vector, out_s
 
 @written
 def powers(code: Code, row: Vector, groups: Vector, to: Vector, inverse: Vector) -> None:
-    """Compute e^(score - largest) of a row of groups of 32 scores, as its row of operands, and the inverse of their sum."""
+    """Compute e^(score - largest) for a row of groups of 32 scores, as a row of operands, and the inverse of the sum."""
     floats = code.vector(F32)
 
     def widest(g: Vector, peaks: list[Vector]) -> list[Vector]:
@@ -312,9 +322,9 @@ def mixed_by_amx(code: Code, shares: Vector, panel: Vector, out: Vector, groups:
 
 @kept
 def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks):
-    """Multiply tiles first to last - 1 of a weight of 4 bits, an even number of them, by the first rows of operands, into out.
+    """Multiply tiles first to last - 1 of a 4-bit weight by the first rows of operands, into out.
 
-    Rows of out up to the next multiple of 16 are overwritten.
+    The number of tiles must be even. Rows of out up to the next multiple of 16 are overwritten.
     """
     stride, weights, out_stride = operands.strides[0], panel.ctypes.data, out.strides[0]
     for tile in range(first, last, 2):
@@ -332,8 +342,8 @@ def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks
 def attend_by_amx(isa, q, length, key_panel, value_panel, queries, shares, scores, mixed):
     """Attend with up to 16 rows q of one head to the keys and values in the panels -> mixed (16, 64).
 
-    The first row sees `length` keys, each next row one more. Keys that a row does not see have a share of exactly 0, so its result does not
-    depend on how many the others see.
+    The first row sees `length` keys, and each following row sees one more. Keys that a row does not see have a share of exactly 0, so the
+    row's result does not depend on the other rows.
     """
     rows, factors = len(q), np.empty(SIDE, np.float32)
     groups = (length + rows + 30) // 32

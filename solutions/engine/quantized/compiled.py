@@ -22,7 +22,7 @@ config: Any = _config  # numba makes its settings when it is imported
 
 
 def kept(function: Any) -> Any:
-    """Compile a function once for a machine's processor and cache the result; it runs without the interpreter lock."""
+    """Compile a function once for a machine's processor and cache the result. The function runs without the interpreter lock."""
     before = config.CACHE_DIR
     try:
         COMPILED.mkdir(parents=True, exist_ok=True)

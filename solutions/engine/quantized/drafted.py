@@ -15,10 +15,10 @@ from .engine import QuantizedEngine, likeliest
 
 @dataclass
 class Lookup:
-    """A text with an index of where its endings occurred before.
+    """A text with an index of earlier occurrences of its endings.
 
-    `draft` is Day 15's `lookup_draft`, without reading the text each time. For every sequence of up to max_ngram tokens that was followed
-    by another token, a dictionary holds the position after its last occurrence.
+    `draft` is Day 15's `lookup_draft`, but does not read the whole text each time. A dictionary maps every sequence of up to max_ngram
+    tokens that was followed by another token to the position after its last occurrence.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -41,9 +41,9 @@ class Lookup:
 
 
 def verified(best: Sequence[int], draft: Sequence[int]) -> list[int]:
-    """Verify a draft like Day 15's `greedy_verify`, but from the most probable tokens: the matching draft tokens, then the model's own.
+    """Return the accepted draft tokens and the model's next token, as Day 15's `greedy_verify`, but from the most probable tokens.
 
-    torch does not compute them, because the threads that it leaves waiting would take the processor from the engine's own.
+    This code does not use torch, whose waiting threads would take the processor from the engine's own threads.
     """
     kept = 0
     while kept < len(draft) and draft[kept] == best[kept]:
@@ -55,7 +55,7 @@ def verified(best: Sequence[int], draft: Sequence[int]) -> list[int]:
 class Drafted:
     """The result of drafted decoding.
 
-    tokens: of each row. passes: of the model, the prompt's not counted. read: tokens in them.
+    tokens: each row's tokens. passes: the model's passes without the prompt's. read: the tokens read in these passes.
     """
 
     tokens: list[list[int]]
@@ -64,7 +64,7 @@ class Drafted:
 
 
 def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Drafted:
-    """Return the most probable tokens after each prompt, as `engine.generate` does, in fewer passes for a text that repeats itself.
+    """Return the most probable tokens after each prompt, as `engine.generate` does. A text that repeats itself needs fewer passes.
 
     Each pass reads a row's newest token and at most min(engine.guesses, tokens left - 1) guesses after it.
     """
@@ -75,7 +75,7 @@ def generate_drafted(engine: QuantizedEngine, prompts: Sequence[Sequence[int]], 
 def continue_drafted(
     engine: QuantizedEngine, prompts: Sequence[Sequence[int]], first: Sequence[int], max_new_tokens: int
 ) -> Drafted:
-    """Continue as `generate_drafted` does, after a prefill that has made the first token of each row."""
+    """Continue as `generate_drafted` does after a prefill. first: the first new token of each row."""
     texts = [Lookup(max_ngram=3) for _ in prompts]
     for text, prompt, token in zip(texts, prompts, first, strict=True):
         text.extend([*prompt, token])

@@ -31,7 +31,7 @@ AMX_PROMPT = 16
 
 
 class Crew:
-    """Threads that run one function together, each with its number. They wait without using the processor."""
+    """Threads that run one function together, each with its own number. Waiting threads do not use the processor."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -64,29 +64,29 @@ class Crew:
 
 @dataclass
 class FlatPrompts(Flat):
-    """The chunks of a step, with the length of each one's prompt."""
+    """The chunks of a step, with the length of each chunk's prompt."""
 
     prompts: list[int]
 
 
 def flatten_prompts(chunks: list[tuple[Request, int]]) -> FlatPrompts:
-    """Return the tokens of a plan's chunks as `flatten_chunks` does, with the lengths of their prompts."""
+    """Return the tokens of a plan's chunks, as `flatten_chunks` does, and the lengths of the chunks' prompts."""
     flat = flatten_chunks(chunks)
     return FlatPrompts(flat.ids, flat.positions, flat.bounds, [len(request.prompt) for request, _ in chunks])
 
 
 class QuantizedEngine:
-    """Decoding of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
+    """A decoder of `batch` rows of up to max_len tokens each, straight from a GGUF file's own blocks.
 
-    Call prefill(ids, num_pad), then decode(ids) step by step, as with `StaticEngine`; `generate` does both. Weights stay as they are in the
-    file. Inputs of a product are rounded to 8 bits, and so is the rounding error: 16 bits in all, in two products of 8. Keys and values are
-    stored in float16; everything else, and the logits, are float32. A row's logits depend on its own text alone, to the last bit: not on
-    the rows beside it, nor on the number of threads.
+    Call prefill(ids, num_pad), then decode(ids) step by step, as with `StaticEngine`; `generate` does both. Weights keep the file's format.
+    Inputs of a product are rounded to 8 bits, and the rounding error is rounded to 8 bits, too: two products of 8 bits give 16 bits in all.
+    Keys and values are stored in float16; everything else, including the logits, is float32. A row's logits depend on its own text alone,
+    to the last bit, and not on the rows beside it or the number of threads.
 
-    With AMX the tokens of a prompt of 16 tokens or more are computed in pairs of bfloat16, which hold 16 bits too (`amx.py`). Shorter
-    prompts, the tokens of an answer and guesses are computed as without AMX. So a token's way depends on its position and its prompt's
-    length alone, and its logits still depend on neither the chunks of the prompt nor the rows beside it. Reading a text by `prefill` or
-    token by token by `decode` gives logits that differ in their last bits; the mean KL of either to float32 is below 2e-6.
+    With AMX the tokens of a prompt of 16 tokens or more are computed in pairs of bfloat16, which have 16 bits, too (`amx.py`). Shorter
+    prompts, the tokens of an answer and guesses are computed as without AMX. How a token is computed therefore depends only on its position
+    and its prompt's length. Its logits still do not depend on the chunks of the prompt or the rows beside it. Reading a text by `prefill`
+    or token by token by `decode` gives logits that differ in their last bits; the mean KL of either to float32 is below 2e-6.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class QuantizedEngine:
     ) -> None:
         """Load the model, start the threads and allocate the cache.
 
-        path: SmolLM2's if None. threads: as many as torch's if None. isa: this processor's best if None. model: one that another engine has
-        read. guesses: most guesses for a row in one `verify`.
+        path: None means SmolLM2's file. threads: None means as many as torch's. isa: None means this processor's best instruction set.
+        model: a model that another engine has read. guesses: the largest number of guesses for a row in one `verify`.
 
         Raises RuntimeError on a processor without kernels or without the requested isa, and ModelError for a file of an unsupported model.
         """
         self.isa = isa or best_instruction_set()
         if self.isa not in available():  # LLVM would end the process over it
-            raise RuntimeError(f"this processor has no {NAMES[self.isa]}: leave isa out for the best that it has")
+            raise RuntimeError(f"this processor has no {NAMES[self.isa]}: leave isa out to use the best that it has")
         self.model = m = model or QuantizedModel(path or paths.SMOLLM2, len(self.isa))
         self.batch, self.max_len, self.lengths = batch, max_len, np.zeros(batch, np.int64)
         self.crew = Crew(threads or torch.get_num_threads())
@@ -128,7 +128,7 @@ class QuantizedEngine:
         self.barrier = np.zeros(16, np.int64)
 
     def _work(self, rows: int, longest: int) -> tuple[Any, ...]:
-        """Allocate the buffers that each pass overwrites: for each row, then for each thread, then the logits."""
+        """Allocate the buffers that each pass overwrites: the rows' buffers, the threads' buffers, and the logits."""
         m, threads = self.model, self.crew.threads
         mixed = m.heads * m.head_dim
         floats = [(rows, m.width), (2 * rows, m.width), (2 * rows, mixed + 2 * m.key_heads * m.head_dim)]
@@ -138,9 +138,10 @@ class QuantizedEngine:
         return *made, *(np.zeros(shape, np.float32) for shape in [*each, (2 * self.batch * (1 + self.guesses), m.vocab_size)])
 
     def _amx_work(self, rows: int, longest: int) -> tuple[Any, ...]:
-        """Allocate AMX's buffers: its configuration, the operands of inputs of both widths, then for each thread.
+        """Allocate AMX's buffers: the configuration, the operands of inputs of both widths, then the buffers of each thread.
 
-        Those are panels of weights, keys and values, operands of queries and of attention's shares, its scores and its results.
+        A thread's buffers are the panels of weights, keys and values, the operands of queries and of attention's shares, and attention's
+        scores and results.
         """
         m, sets, threads = self.model, -(-rows // SIDE), self.crew.threads
         widths = max(m.width, m.heads * m.head_dim) // 32, m.inner // 32
@@ -152,9 +153,9 @@ class QuantizedEngine:
         return configuration(), *made, scores, aligned((threads, SIDE, 64), np.float32)
 
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any, prompts: Any = 0) -> Any:
-        """Run one pass over rows ids (R,), each of a sequence at a position, and return the logits of the wanted rows.
+        """Run one pass over rows ids (R,), each at a position of a sequence, and return the logits of the wanted rows.
 
-        prompts: the lengths of the rows' prompts; 0 if no row is part of one. The next pass overwrites the logits.
+        prompts: the lengths of the rows' prompts; 0 if no row is part of a prompt. The next pass overwrites the logits.
         """
         ids, sequences, positions, wanted, prompts = (np.asarray(each, np.int64) for each in (ids, sequences, positions, wanted, prompts))
         by_amx = (positions < prompts) & (prompts >= AMX_PROMPT) & (self.amx is not None)
@@ -201,18 +202,17 @@ class QuantizedEngine:
         return torch.from_numpy(logits.copy())
 
     def verify(self, tokens: Sequence[Sequence[int]]) -> list[Tensor]:
-        """Read each row's newest token and the guesses after it in one pass: row r's 1 + k tokens -> (1 + k, V), logits after each.
+        """Read each row's newest token and the guesses after it in one pass: row r's 1 + k tokens -> the logits after each, (1 + k, V).
 
-        A row without tokens is left out, (0, V). The tokens become part of the text only when `keep` gives their number; until then the
-        text is unchanged, and the next pass overwrites tokens that were not kept. Raises ValueError if a row has no room or too many
-        guesses, and for invalid tokens.
+        A row without tokens is left out, (0, V). The text is unchanged until `keep` says how many of the tokens become part of it. The next
+        pass overwrites the other tokens. Raises ValueError if a row has no room or too many guesses, and for invalid tokens.
         """
         sizes = [len(each) for each in tokens]
         for row, size in enumerate(sizes):
             if size > 1 + self.guesses:
-                raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make it with more")
+                raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make one with more guesses")
             if self.lengths[row] + size > self.max_len:
-                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make it with a longer max_len")
+                raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make one with a longer max_len")
         rows = np.repeat(np.arange(len(tokens)), sizes)
         positions = np.concatenate([self.lengths[row] + np.arange(size) for row, size in enumerate(sizes)])
         ids = self._known(np.concatenate([np.asarray(each, np.int64) for each in tokens]))
@@ -231,10 +231,10 @@ class QuantizedEngine:
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
     def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
-        """Run a pass for chunks of texts -> logits (R, V), as `ServingEngine` needs of a `forward`.
+        """Run a pass for chunks of texts -> logits (R, V), as the `forward` of a `ServingEngine`.
 
-        Each text is in one block of max_len tokens, and the block's number is its row in this engine. There are R <= batch chunks, with at
-        most `rows` tokens together.
+        Each text is in one block of max_len tokens; the block's number is the text's row in this engine. R <= batch chunks have at most
+        `rows` tokens together.
         """
         assert isinstance(flat, FlatPrompts)  # as `flatten_prompts` makes it
         sizes = [end - start for start, end in pairwise(flat.bounds)]
@@ -243,9 +243,9 @@ class QuantizedEngine:
         return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, last, prompts).copy())
 
     def compile(self) -> None:
-        """Compile the kernels, or load them from the cache, by a pass of one token in row 0.
+        """Compile the kernels or load them from the cache, by running a pass of one token in row 0.
 
-        Without this call the first pass compiles or loads them.
+        Without this call the first pass compiles or loads the kernels.
         """
         crew, self.crew = self.crew, Crew(1)  # by this thread alone: an interrupt must not leave others waiting for it
         try:
@@ -254,7 +254,7 @@ class QuantizedEngine:
             self.crew = crew
 
     def close(self) -> None:
-        """End the threads. They would end with the process, too."""
+        """End the threads, which would otherwise end with the process."""
         self.crew.close()
 
     def _checked(self, ids: Tensor) -> Any:
@@ -266,7 +266,7 @@ class QuantizedEngine:
     def _known(self, tokens: Any) -> Any:
         for token in (tokens.min(), tokens.max()):
             if not 0 <= token < self.model.vocab_size:
-                raise ValueError(f"token {token} is none of this model's: they are 0 to {self.model.vocab_size - 1}")
+                raise ValueError(f"token {token} is not one of this model's, 0 to {self.model.vocab_size - 1}")
         return tokens
 
     def generate(self, prompts: Sequence[Sequence[int]], max_new_tokens: int) -> Tensor:
@@ -278,7 +278,10 @@ class QuantizedEngine:
 
 
 def runs_of(sequences: Any, positions: Any, count: int) -> Any:
-    """Return where runs of up to 16 of the first `count` rows begin, rows that follow each other in one text, and the count."""
+    """Return the first rows of all runs among the first `count` rows, followed by `count`.
+
+    A run is up to 16 rows that follow each other in one text.
+    """
     breaks = (np.diff(sequences[:count]) != 0) | (np.diff(positions[:count]) != 1)
     bounds = [0, *(np.flatnonzero(breaks) + 1), count]
     return np.array([run for begin, end in pairwise(bounds) for run in range(begin, end, SIDE)] + [count])
@@ -287,7 +290,7 @@ def runs_of(sequences: Any, positions: Any, count: int) -> Any:
 def likeliest(logits: Tensor) -> Tensor:
     """Return the most probable token of each row: (B, V) -> (B, 1). Raises ModelError if a row's best logit is not finite.
 
-    numpy's argmax takes a tenth of the time of torch's.
+    numpy's argmax takes a tenth of the time of torch's argmax.
     """
     best = logits.numpy().argmax(-1, keepdims=True)
     require_numbers(logits.numpy(), best)

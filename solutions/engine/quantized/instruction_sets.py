@@ -26,7 +26,7 @@ Weights = list[tuple[Vector, int]]
 
 
 def summed(code: Code, name: str, pairs: list[tuple[Vector, Vector]]) -> Vector:
-    """Add four neighbours' products of bytes to each int32 lane, by an instruction made for it."""
+    """Add the products of four neighbouring bytes to each int32 lane, with the processor's instruction for this."""
     bytes_, total = code.vector(I8, 4), code.constant(code.vector(I32), 0)
     for weights, inputs in pairs:
         total = code.call(name, total.type, total, weights.bits_as(bytes_), inputs.bits_as(bytes_))
@@ -34,12 +34,12 @@ def summed(code: Code, name: str, pairs: list[tuple[Vector, Vector]]) -> Vector:
 
 
 def inputs_of(code: Code, block: Vector, first: int) -> Vector:
-    """Load numbers first to first + 3 of a block of an input into every lane."""
+    """Load numbers first to first + 3 of an input block into every lane."""
     return code.everywhere(code.load(block, I32, first))
 
 
 def vnni4(code: Code, weights: Weights, block: Vector) -> Vector:
-    """Multiply unsigned bytes by signed ones."""
+    """Multiply unsigned bytes by signed bytes."""
     return summed(code, "llvm.x86.avx512.vpdpbusd.512", [(w, inputs_of(code, block, first)) for w, first in weights])
 
 
@@ -50,7 +50,7 @@ def vnni8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector)
 def avx2_4(code: Code, weights: Weights, block: Vector) -> Vector:
     """Multiply and sum two neighbours at a time in int16.
 
-    Eight such pairs with weights of 15 at most fit: 8 * 2 * 15 * 127 = 30,480.
+    Eight such pairs with weights of at most 15 fit into int16: 8 * 2 * 15 * 127 = 30,480.
     """
     bytes_, sums = code.vector(I8, 4), None
     for w, inputs in [(w, inputs_of(code, block, first)) for w, first in weights]:
@@ -61,7 +61,7 @@ def avx2_4(code: Code, weights: Weights, block: Vector) -> Vector:
 
 
 def avx2_8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector) -> Vector:
-    """Compute 16 times the product of the high halves plus that of the low ones, each a product of 4 bits."""
+    """Compute 16 times the product of the high halves plus the product of the low halves; both are products of 4 bits."""
     low = avx2_4(code, [(w & 0x0F0F0F0F, first) for w, first in weights], block)
     high = avx2_4(code, [((w >> 4) & 0x0F0F0F0F, first) for w, first in weights], block)
     return code.fma((low + (high << 4)).to_float(), s, s_sum * -128.0)
@@ -72,14 +72,14 @@ def x86_pause(code: Code) -> None:
 
 
 def arm4(code: Code, weights: Weights, block: Vector) -> Vector:
-    """Multiply signed bytes by signed ones; the instruction takes an input's four bytes from a register of sixteen."""
+    """Multiply signed bytes by signed bytes; the instruction takes an input's four bytes from a register of sixteen."""
     inputs = [code.load(block, code.vector(I32), at) for at in (0, 16)]
     pairs = [(w, code.lane(inputs[first // 16], first % 16 // 4)) for w, first in weights]
     return summed(code, "llvm.aarch64.neon.sdot.v4i32.v16i8", pairs)
 
 
 def arm8(code: Code, weights: Weights, block: Vector, s: Vector, s_sum: Vector) -> Vector:
-    """Multiply bytes that are 128 too large: each is the signed byte except for its highest bit."""
+    """Multiply bytes that are 128 too large. Each differs from the signed byte only in the highest bit."""
     return arm4(code, [(w.bits_as(code.vector(I8, 4)) ^ 0x80, first) for w, first in weights], block).to_float() * s
 
 
@@ -91,9 +91,9 @@ def arm_pause(code: Code) -> None:
 class Instructions:
     """The instructions of one kind of processor.
 
-    features: LLVM's names of the features that a processor must have. dot4: sums of products of 4 bits, int32. dot8: of 8 bits, with the
-    128 subtracted, times an input's scale s, float32; s_sum is s times the input's sum. pause: a short pause while this thread waits for
-    another.
+    features: LLVM's names of the features that a processor must have. dot4: sums of products of 4 bits, int32. dot8: sums of products of 8
+    bits, with the 128 subtracted, times an input's scale s, float32; s_sum is s times the input's sum. pause: a short pause for a thread
+    that waits for another.
     """
 
     name: str
@@ -130,16 +130,17 @@ For an ARM processor it becomes dot products if LLVM knows that the processor ha
 
 
 def dot_products_are_known(triple: str, cpu: str, features: str) -> bool:
-    """Return True if LLVM knows of an ARM's dot products. Features need not list them: LLVM uses the processor's name, too.
+    """Return True if LLVM knows that an ARM processor has dot products.
 
-    If LLVM does not know of them, it ends the process at a kernel that asks for them.
+    The features need not list dot products, because LLVM uses the processor's name, too. Otherwise LLVM ends the process at a kernel with
+    dot products.
     """
     machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
     return "sdot" in machine.emit_assembly(binding.parse_assembly(FOUR_BY_FOUR))
 
 
 def available() -> list[InstructionSet]:
-    """Return the instruction sets that have kernels and that may be used on this processor, the widest first."""
+    """Return the instruction sets that have kernels and work on this processor, the widest first."""
     has = dict(binding.get_host_cpu_features())
     if binding.get_process_triple().startswith(("aarch64", "arm64")):
         has["dotprod"] = dot_products_are_known(*cpu_target.target_context.codegen().magic_tuple())
@@ -157,5 +158,5 @@ def best_instruction_set() -> InstructionSet:
 
 
 def instructions(code: Code) -> Instructions:
-    """Return the instructions of the set for which code is being written."""
+    """Return the instructions of the instruction set for which code is being written."""
     return SETS[(0,) * code.lanes]

@@ -23,7 +23,7 @@ BLOCK = 40
 
 
 def scales_of(code: Code, block: Vector) -> list[Vector]:
-    """Load the scale of an input's block, and the scale times the numbers' sum, into every lane."""
+    """Load the scale of an input block, and the scale times the sum of its numbers, into every lane."""
     return [code.everywhere(code.load(block, F32, at)) for at in (32, 36)]
 
 
@@ -44,8 +44,8 @@ def nibbles(code: Code, tile: Vector) -> Weights:
 def product(bits: int, rows: int) -> Any:
     """Return the intrinsic that multiplies a tile by `rows` rows of input.
 
-    out[row, r] is the sum over blocks of the tile's row r by the input of `row`, for `rows` rows and the lanes r. A block adds
-    scale * s * (numbers . inputs) + minimum * s * sum(inputs) in 4 bits, and scale * s * ((numbers - 128) . inputs) in 8 bits.
+    out[row, r] is the product of the tile's row r and the input row `row`, summed over blocks. A block adds scale * s * (numbers . inputs)
+    + minimum * s * sum(inputs) in 4 bits, and scale * s * ((numbers - 128) . inputs) in 8 bits.
     """
 
     def body(code: Code, tiles: Vector, inputs: Vector, stride: Vector, out: Vector, out_stride: Vector, blocks: Vector) -> None:
@@ -80,7 +80,7 @@ def term8(code: Code, weights: Weights, scale: list[Vector], one: Vector, total:
 
 @written
 def quantize(code: Code, x: Vector, to: Vector, blocks: Vector) -> None:
-    """Quantize rows of 32 float32 to blocks of an input: the largest absolute value becomes 127."""
+    """Quantize rows of 32 float32 to input blocks. The largest absolute value becomes 127."""
     lanes = code.lanes
 
     def block(b: Vector, _: list[Vector]) -> list[Vector]:
@@ -123,8 +123,8 @@ def swiglu(code: Code, gate: Vector, up: Vector, out: Vector, count: Vector) -> 
 def scores(queries: int) -> Any:
     """Return the intrinsic that computes out[query, key] = q . k for `queries` queries and `blocks` blocks of keys.
 
-    Keys are side by side, `lanes` of them in a block: block b is (head_dim, lanes) float16. q: `queries` rows of head_dim float32, scaled
-    already. out: rows of `width` bytes.
+    A block has `lanes` keys side by side: block b is (head_dim, lanes) float16. q: `queries` rows of head_dim float32, already scaled. out:
+    rows of `width` bytes.
     """
 
     def body(code: Code, q: Vector, keys: Vector, out: Vector, width: Vector, head_dim: Vector, blocks: Vector) -> None:
@@ -153,8 +153,8 @@ def scores(queries: int) -> Any:
 def mixed(queries: int) -> Any:
     """Return the intrinsic that computes out[query] = sum over keys of p[query, key] * values[key].
 
-    It covers 64 of the head_dim dimensions, those at which `values` and `out` begin. values: rows of head_dim float16. p: rows of `width`
-    bytes. out: rows of head_dim float32.
+    The intrinsic covers 64 of the head_dim dimensions, beginning at the addresses `values` and `out`. values: rows of head_dim float16. p:
+    rows of `width` bytes. out: rows of head_dim float32.
     """
 
     def body(code: Code, p: Vector, values: Vector, out: Vector, width: Vector, head_dim: Vector, count: Vector) -> None:
@@ -209,7 +209,7 @@ def softmax(code: Code, row: Vector, blocks: Vector) -> None:
 
 @written
 def to_half(code: Code, x: Vector, to: Vector, stride: Vector, count: Vector) -> None:
-    """Convert `count` float32 to float16, each written `stride` bytes after the one before."""
+    """Convert `count` float32 to float16, each written `stride` bytes after the previous one."""
 
     def one(i: Vector, _: list[Vector]) -> list[Vector]:
         code.store(code.load(x, F32, i * 4).to_half(), to, i * stride)
@@ -227,9 +227,9 @@ def from_half(code: Code, half: Vector, to: Vector) -> None:
 
 @written
 def meet(code: Code, barrier: Vector, threads: Vector) -> None:
-    """Return in every thread when all have called it.
+    """Wait until all threads have called this function.
 
-    barrier: int64 number of waiting threads, and 64 bytes after it the number of the round.
+    barrier: the number of waiting threads as int64, and 64 bytes later the number of the round.
     """
     builder, one = code.builder, ir.Constant(I64, 1)
     waiting = builder.inttoptr(barrier.value, I64.as_pointer())

@@ -1,7 +1,7 @@
 """Permission to use AMX, requested once in a process, before its first instruction.
 
 AMX's registers have 8 KB, which Linux saves only for processes that have asked for it. An instruction without this permission ends the
-process, and so does one that a virtual machine promises but does not have. So the first product is computed in a fork.
+process, and so does an instruction that a virtual machine promises but lacks. So a forked child computes the first product.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def trial(isa, config, tiles, x, operands, panel, out):
 
 
 def is_exact() -> Callable[[], bool]:
-    """Compile the trial, and return a function that runs it on small whole numbers, whose sums have to be exact."""
+    """Compile the trial, and return a function that runs it on small whole numbers and returns True if all sums are exact."""
     rng, blocks = np.random.default_rng(0), 3
     numbers = rng.integers(0, 256, (2, blocks, 16, SIDE), np.uint8)
     scales = np.broadcast_to(np.array([1, -8], np.float16).repeat(SIDE).view(np.uint8), (2, blocks, 4 * SIDE))
@@ -61,7 +61,7 @@ def is_exact() -> Callable[[], bool]:
 
 
 def request() -> str | None:
-    """Ask Linux for the registers, for all threads of this process. Return the reason if it refuses."""
+    """Ask Linux for the registers, for all threads of this process. Return the reason if Linux refuses, else None."""
     if not sys.platform.startswith("linux"):
         return "the permission is requested on Linux only"
     library = ctypes.CDLL(None, use_errno=True)
@@ -71,7 +71,7 @@ def request() -> str | None:
 
 
 def in_a_fork(test: Callable[[], bool]) -> str | None:
-    """Run a test in a fork of this process, which it may end. Return the reason if the test fails."""
+    """Run a test in a fork of this process, since the test may crash. Return the reason if the test fails, else None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12's, of threads: the fork calls compiled code and ends
         try:
@@ -92,7 +92,7 @@ def in_a_fork(test: Callable[[], bool]) -> str | None:
 
 
 def refusal() -> str | None:
-    """Return the reason why AMX may not be used on a processor that has it, or None."""
+    """Return the reason why AMX may not be used on this processor, which has it, or None."""
     if "+amx-bf16" not in cpu_target.target_context.codegen().magic_tuple()[2].split(","):
         return "numba compiles for a processor without it"
     return request() or in_a_fork(is_exact())
@@ -100,7 +100,7 @@ def refusal() -> str | None:
 
 @cache
 def granted() -> bool:
-    """Return True if a processor that has AMX may use it. If not, print one line with the reason; COURSE_AMX=off needs none."""
+    """Return True if AMX may be used on this processor, which has it. Otherwise print the reason, except with COURSE_AMX=off."""
     if os.environ.get(VARIABLE) == OFF:
         return False
     if (reason := refusal()) is not None:

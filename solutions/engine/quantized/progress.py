@@ -11,7 +11,7 @@ from numba.core import event
 
 
 class _Line(event.Listener):
-    """A listener to numba's compile events; numba sends none for a function that it finds on the disk."""
+    """A listener to numba's compile events. numba sends no event for a function that it loads from the disk."""
 
     started: float | None = None
 
@@ -27,7 +27,7 @@ class _Line(event.Listener):
 
 @contextmanager
 def compiling_is_told() -> Iterator[None]:
-    """Print one line if anything is compiled in this block: a dot for each function, then the seconds it took."""
+    """Print one line if anything is compiled in this block: a dot for each function, then the total seconds."""
     line = _Line()
     try:
         with event.install_listener("numba:compile", line):

@@ -1,7 +1,7 @@
 """One pass through the decoder as one compiled function, which every thread runs.
 
-The threads meet at barriers, and divide the tiles and rows among them. A pass takes any rows: each is a token with its sequence and its
-position, as on Day 14. So one function does a decode step of a batch, a part of a prompt, and both at once.
+The threads meet at barriers, and divide the tiles and rows among them. The rows of a pass are any tokens, each with its sequence and
+its position, as on Day 14. So one function does a decode step of a batch, a part of a prompt, and both at once.
 
 The first amx_rows rows of a pass are multiplied by AMX, the others by the kernels that every instruction set has. Without AMX there are no
 operands: numba sees None's type and leaves out the code for them, which LLVM could not compile for this processor.
@@ -51,9 +51,9 @@ def share(count, me, threads):
 
 @kept
 def multiply4(isa, tiles, first, last, inputs, rows, out, blocks):
-    """Multiply tiles first to last - 1 of a weight of 4 bits by all rows of inputs, into the first `rows` rows of out.
+    """Multiply tiles first to last - 1 of a 4-bit weight by all rows of inputs, into the first `rows` rows of out.
 
-    Each row has two rows of inputs, as `quantize_twice` writes them. The products of the second are in the other rows of out, and are
+    Each row has two rows of inputs, written by `quantize_twice`. The products of the second rows go to the other rows of out and are then
     added.
     """
     lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
@@ -78,9 +78,9 @@ def multiply4(isa, tiles, first, last, inputs, rows, out, blocks):
 
 @kept
 def multiply8(isa, tiles, first, last, inputs, rows, out, blocks):
-    """Multiply tiles first to last - 1 of a weight of 8 bits by all rows of inputs, into the first `rows` rows of out.
+    """Multiply tiles first to last - 1 of an 8-bit weight by all rows of inputs, into the first `rows` rows of out.
 
-    Each row has two rows of inputs, as `quantize_twice` writes them. The products of the second are in the other rows of out, and are
+    Each row has two rows of inputs, written by `quantize_twice`. The products of the second rows go to the other rows of out and are then
     added.
     """
     lanes, stride, out_stride = len(isa), blocks * BLOCK, out.strides[0]
@@ -105,7 +105,7 @@ def multiply8(isa, tiles, first, last, inputs, rows, out, blocks):
 
 @kept
 def look_up(isa, embedding, token, width, x):
-    """Read a row of the embedding, which is the head too: tiles of 8 bits."""
+    """Read a row of the embedding, which is also the head and is stored in 8-bit tiles."""
     lanes = len(isa)
     tile, lane = token // lanes, token % lanes
     for block in range(width // 32):
@@ -132,8 +132,8 @@ def normed(x, weight, epsilon, out):
 def quantize_twice(isa, x, coarse, rest):
     """Quantize a row, or a part of one, to two rows of blocks: the 8-bit values, and 8 bits of their rounding error.
 
-    With the first alone, as in llama.cpp, other tokens appear wherever float32 is not sure: a channel that is much larger than its
-    neighbours leaves them few steps. x is overwritten.
+    With the first row alone, as in llama.cpp, other tokens are chosen wherever float32's best two logits are close. The cause is a channel
+    that is much larger than its neighbours, for which few quantization steps are left. x is overwritten.
     """
     blocks = len(x) // 32
     quantize(isa, x.ctypes.data, coarse.ctypes.data, blocks)
@@ -147,7 +147,7 @@ def quantize_twice(isa, x, coarse, rest):
 
 @kept
 def write_input(isa, x, r, block, rows, amx_rows, inputs, operands):
-    """Write numbers x of row r, which begin with a block, as inputs of the next product of `rows` rows; x is overwritten."""
+    """Write the numbers x of row r, beginning at `block`, as inputs of the next product of `rows` rows; x is overwritten."""
     if operands is not None and r < amx_rows:
         split(isa, x.ctypes.data, 0, 1, len(x) // 32, operands[r // SIDE, block, 0, r % SIDE].ctypes.data, 0)
         return
@@ -157,9 +157,9 @@ def write_input(isa, x, r, block, rows, amx_rows, inputs, operands):
 
 @kept
 def multiply(isa, weight, first, last, inputs, operands, rows, amx_rows, panel, out):
-    """Multiply tiles first to last - 1 of a weight of 4 bits, (tiles, blocks, bytes), by all rows of the inputs, into out.
+    """Multiply tiles first to last - 1 of a 4-bit weight (tiles, blocks, bytes) by all rows of inputs, into out.
 
-    If there are amx_rows, the number of tiles must be even.
+    If amx_rows is not 0, the number of tiles must be even.
     """
     blocks = weight.shape[1]
     if operands is not None and amx_rows > 0:
@@ -180,7 +180,7 @@ def turned(head, cos, sin):
 
 @kept
 def attend(isa, heads, keys, values, length, scratch, out):
-    """Attend with queries heads (n, Dh) to the first `length` keys of one sequence and one of its key heads -> out (n, Dh)."""
+    """Attend with queries heads (n, Dh) to the first `length` keys of one key head of one sequence -> out (n, Dh)."""
     lanes, head_dim = len(isa), heads.shape[1]
     blocks = (length + lanes - 1) // lanes
     width = scratch.shape[1] * 4
@@ -214,9 +214,9 @@ def attend(isa, heads, keys, values, length, scratch, out):
 
 @kept
 def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, amx_rows, inputs, operands):
-    """Add the last product to the chosen rows of x, and write their norms as inputs of the next product.
+    """Add the last product to the chosen rows of x, and write these rows, normalised, as inputs of the next product.
 
-    Like all functions below, this does one thread's share.
+    Like all functions below, this one does one thread's share.
     """
     begin, end = share(len(chosen), me, threads)
     for i in range(begin, end):
@@ -228,7 +228,7 @@ def add_and_norm(isa, me, threads, chosen, x, added, weight, epsilon, row, amx_r
 
 @kept
 def project(isa, me, threads, weight, inputs, operands, rows, amx_rows, panel, out):
-    """Multiply a weight of 4 bits by all rows of inputs: a unit is a tile, or two with AMX."""
+    """Multiply a 4-bit weight by all rows of inputs. A unit of work is one tile, or two tiles with AMX."""
     tiles = 2 if amx_rows > 0 else 1
     begin, end = share(len(weight) // tiles, me, threads)
     begin, end = begin * tiles, end * tiles
@@ -237,7 +237,7 @@ def project(isa, me, threads, weight, inputs, operands, rows, amx_rows, panel, o
 
 @kept
 def rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, heads, keys, values):
-    """Rotate queries and keys, scale the queries, and store keys and values in one layer's cache: a unit is a row's key head."""
+    """Rotate queries and keys, scale the queries, and store keys and values in one layer's cache. A unit of work is a row's key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     cos, sin = tables
     lanes, group = len(isa), H // K
@@ -258,7 +258,7 @@ def rotate_and_store(isa, me, threads, sizes, sequences, positions, tables, head
 
 @kept
 def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, values, scratch, row, amx_rows, inputs, operands):
-    """Attend with the queries of rows amx_rows on to their texts so far, and write the results as inputs: a unit is a row's key head."""
+    """Attend with the rows from amx_rows on to their texts so far, and write the results as inputs. A unit is a row's key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     R, group = len(sequences), H // K
     begin, end = share((R - amx_rows) * K, me, threads)
@@ -273,7 +273,7 @@ def attend_rows(isa, me, threads, sizes, sequences, positions, heads, keys, valu
 
 @kept
 def attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, keys, values, runs, operands, amx):
-    """Attend with the queries of the rows before, by AMX: a unit is a run of rows (`run`) and a key head."""
+    """Attend with the rows before amx_rows, using AMX. A unit of work is a run of rows (see `run`) and a key head."""
     _, _, H, K, Dh, _, _, _ = sizes
     group = H // K
     _, _, _, _, key_panels, value_panels, queries, shares, scores, mixed = amx
@@ -293,9 +293,9 @@ def attend_rows_by_amx(isa, me, threads, sizes, sequences, positions, heads, key
 
 @kept
 def gate_and_up(isa, me, threads, gate, up, inputs, operands, rows, amx_rows, panel, halves, inner_inputs, inner_operands):
-    """Multiply by the MLP's two first weights, apply SwiGLU, and write the results as inputs: a unit is 32 numbers of all rows.
+    """Multiply by the MLP's first two weights, apply SwiGLU, and write the results as inputs.
 
-    They are a block of the next product's input, so no thread waits between these steps.
+    A unit of work is 32 numbers of all rows. These numbers are one block of the next product's input, so no thread waits between the steps.
     """
     tiles = 32 // len(isa)
     g, u = halves[0], halves[1]
@@ -313,7 +313,7 @@ def gate_and_up(isa, me, threads, gate, up, inputs, operands, rows, amx_rows, pa
 
 @kept
 def head(isa, me, threads, embedding, inputs, rows, logits):
-    """Multiply the embedding, which is the head too, by all rows of inputs."""
+    """Multiply the embedding, which is also the head, by all rows of inputs."""
     if rows > 0:
         tiles, blocks, _ = embedding.shape
         begin, end = share(tiles, me, threads)
@@ -322,7 +322,7 @@ def head(isa, me, threads, embedding, inputs, rows, logits):
 
 @kept
 def operands_of(isa, me, amx_rows, amx):
-    """Return operands and a panel for a thread, and configure its registers if they will be used; without AMX (None, None, None)."""
+    """Return operands and panel of a thread, and configure its registers if AMX is used; without AMX return (None, None, None)."""
     if amx is None:
         return None, None, None
     if amx_rows > 0:
@@ -334,10 +334,11 @@ def operands_of(isa, me, amx_rows, amx):
 def run(isa, me, threads, barrier, ids, sequences, positions, wanted, runs, sizes, weights, tables, cache, work, amx):
     """Compute a pass over rows ids (R,), each in its sequence at its position -> work's logits, a row for each of `wanted`.
 
-    runs: the rows at which runs of up to 16 rows begin, and the row after the last one. A run's rows follow each other in one text, and are
-    computed by AMX; the rows after the last run are not.
+    runs: the first rows of all runs, then the row after the last run. A run is up to 16 rows that follow each other in one text and are
+    computed with AMX. Rows after the last run are computed without AMX.
 
-    Every thread calls it with its own number `me`. sizes, weights, tables, cache, work, amx: as `engine.QuantizedEngine` makes them.
+    Every thread calls this function with its own number `me`. sizes, weights, tables, cache, work, amx: as `engine.QuantizedEngine` makes
+    them.
     """
     layers, D, _, _, _, _, _, epsilon = sizes
     embedding, attention_norm, qkv, o_proj, mlp_norm, gate, up, down, last_norm = weights

@@ -1,7 +1,7 @@
 """LLVM vectors with Python operators: `a * b + c` writes the instructions, one for all lanes.
 
 numba compiles loops well, but cannot express the two instructions that a quantized product depends on. An `@intrinsic` may write LLVM's own
-language; this module makes that readable.
+language; this module makes such code readable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ I8, I16, I32, I64, F16, F32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.
 
 
 class Vector:
-    """A value of LLVM, of as many lanes as its type has, or one.
+    """A value of LLVM: a vector with the lanes of its type, or a single value.
 
     + - * / are for integers or floats, & | ^ << >> for integers; >> fills with zeros.
     """
@@ -82,7 +82,7 @@ class Vector:
         return Vector(self.code, self.code.builder.fptrunc(self.value, self._of(F16)))
 
     def to_whole(self, element: ir.Type = I32) -> Vector:
-        """Convert float32 that are whole already to integers, or int32 to narrower ones."""
+        """Convert float32 with whole values to integers, or int32 to narrower integers."""
         convert = self.code.builder.fptosi if self.type == self._of(F32) else self.code.builder.trunc
         return Vector(self.code, convert(self.value, self._of(element)))
 
@@ -105,18 +105,18 @@ class Code:
         return Vector(self, ir.Constant(typ, [value] * typ.count if isinstance(typ, ir.VectorType) else value))
 
     def like(self, first: Vector, value: Vector | float) -> Vector:
-        """Return the value in the type of the first: numbers and single values are copied to every lane."""
+        """Return the value in the type of `first`. Numbers and single values are copied to every lane."""
         if not isinstance(value, Vector):
             return self.constant(first.type, value)
         return value if value.type == first.type else self.everywhere(value, first.type.count)
 
     def lane(self, value: Vector, which: int) -> Vector:
-        """Return one of a register's lanes, in all of them."""
+        """Return a register with one lane of `value` copied to all lanes."""
         mask = ir.Constant(ir.VectorType(I32, value.type.count), [which] * value.type.count)
         return Vector(self, self.builder.shuffle_vector(value.value, value.value, mask))
 
     def everywhere(self, value: Vector, lanes: int | None = None) -> Vector:
-        """Return one value in all lanes."""
+        """Return a register with one value in all lanes."""
         typ = ir.VectorType(value.type, lanes or self.lanes)
         nothing = ir.Constant(typ, ir.Undefined)
         first = self.builder.insert_element(nothing, value.value, ir.Constant(I32, 0))
@@ -139,7 +139,7 @@ class Code:
         return Vector(self, self.builder.call(function, [value.value for value in values]))
 
     def name(self, typ: ir.Type) -> str:
-        """Return a type as LLVM spells it in names of functions: v16f32."""
+        """Return a type's spelling in LLVM's function names: v16f32."""
         if isinstance(typ, ir.VectorType):
             return f"v{typ.count}{self.name(typ.element)}"
         return f"i{typ.width}" if isinstance(typ, ir.IntType) else {F32: "f32", F16: "f16"}[typ]
@@ -173,7 +173,7 @@ class Code:
         return Vector(self, self.builder.call(function, [ir.Constant(F32, -0.0), value.value], fastmath=("reassoc",)))
 
     def loop(self, count: Vector, starts: Sequence[Vector], body: Callable[[Vector, list[Vector]], Sequence[Vector]]) -> list[Vector]:
-        """Write `for i in range(count): values = body(i, values)`, beginning with `starts`, and return the values at the end.
+        """Write `for i in range(count): values = body(i, values)`, starting with `starts`, and return the final values.
 
         count must be above 0.
         """
@@ -199,9 +199,9 @@ class Code:
         return list(after)
 
     def exp(self, x: Vector) -> Vector:
-        """Compute e^x to 2 units in the last place, for x from -87.3 to 88; x outside is moved to the nearer end.
+        """Compute e^x to 2 units in the last place for x from -87.3 to 88; an x outside is clamped to this range.
 
-        It is 2^n for the nearest whole n, times a polynomial for the rest.
+        The result is 2^n for the nearest whole n, times a polynomial for the rest.
         """
         x = self.smallest(self.largest(x, -87.3), 88.0)
         n = self.unary("rint", x * 1.4426950408889634)
@@ -216,7 +216,8 @@ class Code:
 def written(body: Callable[..., None], name: str = "", kind: type[Code] = Code) -> Any:
     """Return an intrinsic of numba that body(code, ...) writes.
 
-    Its arguments are the instruction set and the body's addresses and counts. kind: the class of the code, if calls are to be replaced.
+    The intrinsic's arguments are the instruction set and the body's addresses and counts. kind: the class of the code, for a subclass that
+    replaces calls.
     """
     name, count = name or body.__name__, len(inspect.signature(body).parameters) - 1
     names = ", ".join(f"a{i}" for i in range(count))

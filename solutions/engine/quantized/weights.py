@@ -26,7 +26,7 @@ def blocks(file: GGUFFile, name: str, kind: int, num_heads: int | None = None) -
 
 
 def tiles4(raw: Bytes, lanes: int) -> Bytes:
-    """Move Q4_1 blocks (rows, blocks, 20) -> (rows / lanes, blocks, 20 * lanes): numbers, scales, minima of `lanes` rows."""
+    """Reorder Q4_1 blocks (rows, blocks, 20) -> (rows / lanes, blocks, 20 * lanes): numbers, scales, minima of `lanes` rows."""
     rows, count, _ = raw.shape
     sets = raw.reshape(rows // lanes, lanes, count, Q4_1_BYTES).transpose(0, 2, 1, 3)  # (tiles, blocks, lanes, 20)
     numbers = sets[..., 4:].reshape(*sets.shape[:3], 4, 4).transpose(0, 1, 3, 2, 4)  # (tiles, blocks, 4, lanes, 4)
@@ -35,7 +35,7 @@ def tiles4(raw: Bytes, lanes: int) -> Bytes:
 
 
 def tiles8(raw: Bytes, lanes: int) -> Bytes:
-    """Move Q8_0 blocks (rows, blocks, 34) -> (rows / lanes, blocks, 34 * lanes): numbers plus 128, and scales of `lanes` rows."""
+    """Reorder Q8_0 blocks (rows, blocks, 34) -> (rows / lanes, blocks, 34 * lanes): numbers plus 128, and scales of `lanes` rows."""
     rows, count, _ = raw.shape
     sets = raw.reshape(rows // lanes, lanes, count, Q8_0_BYTES).transpose(0, 2, 1, 3)
     numbers = (sets[..., 2:] ^ 0x80).reshape(*sets.shape[:3], 8, 4).transpose(0, 1, 3, 2, 4)
@@ -44,14 +44,14 @@ def tiles8(raw: Bytes, lanes: int) -> Bytes:
 
 
 class QuantizedModel:
-    """The parts of a GGUF file that a pass reads: a Llama model with Q4_1 weights and a Q8_0 embedding that is the head too."""
+    """The parts of a GGUF file that a pass reads: a Llama model with Q4_1 weights and a Q8_0 embedding that is also the head."""
 
     def __init__(self, path: Path, lanes: int) -> None:
         """Read the file. Raises ModelError for an unsupported model."""
         file = GGUFFile(path)
         of = file.metadata
         if of.get("general.architecture") != "llama" or "llama.block_count" not in of or "output.weight" in file.tensors:
-            raise ModelError(f"{path}: the quantized engine reads models of the Llama family whose embedding is the head too")
+            raise ModelError(f"{path}: the quantized engine reads models of the Llama family whose embedding is also the head")
         self.config = config = config_from_gguf(of, file.tensors, path.stem)
         self.layers, self.width, self.heads = config.num_hidden_layers, config.hidden_size, config.num_attention_heads
         self.key_heads, self.inner = config.num_key_value_heads, config.intermediate_size

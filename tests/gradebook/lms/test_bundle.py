@@ -219,7 +219,7 @@ def test_from_the_bundle_right_answers_pass_every_visible_check(
     assert told == {e.name for e in lesson(day).exercises}
     assert points == {f"{day.topic}/{e.name}": e.points for e in lesson(day).exercises}, printed
     if any(asked(c) & {"reference", "race"} for c in select(day.topic, hidden=False)):
-        assert "it compares with the reference solution" in printed
+        assert "the check compares with the reference solution" in printed
 
 
 def asked(check: Check) -> set[str]:

@@ -9,7 +9,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def show_the_course_to_kernels() -> None:
-    """Let every kernel of this folder's environment import the course, whatever opens the notebook: VS Code, another Jupyter."""
+    """Let every kernel of this folder's environment import the course, even if VS Code or another Jupyter opens the notebook."""
     if HERE in Path(sys.prefix).resolve().parents:  # never in an environment that is somebody else's
         line = Path(sysconfig.get_path("purelib")) / "from_prompt_to_token.pth"
         line.write_text(f"{HERE}\n", encoding="utf-8")
