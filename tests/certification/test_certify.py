@@ -144,7 +144,7 @@ def test_unknown_topic_or_folder_is_one_line_and_exit_2(tmp_path):
         result = run(*arguments)
         assert result.returncode == 2
         assert len(result.stderr.strip().splitlines()) == 1
-    with pytest.raises(CourseError, match="holds no topic"):
+    with pytest.raises(CourseError, match="has no folder of a topic"):
         certify.certify(folder=tmp_path)
 
 

@@ -135,7 +135,7 @@ def test_the_lesson_quotes_them() -> None:
             len('{"t": "é"}') == 10, len(sse_event({"t": "é"})) == 19 == events["accent_bytes"]),
         "After the third piece: a and b, one event of two lines": events_after_each(pieces)[:3] == [[], [], ["a\nb"]],
         "After the fifth: `[DONE]`; the fourth ended the line but not yet the event": events_after_each(pieces)[3:] == [[], ["[DONE]"]],
-        "So a, b, e and g stay": sorted(means) == ["a", "b", "e", "g"],
+        "So a, b, e and g are accepted": sorted(means) == ["a", "b", "e", "g"],
         "a: 100 tokens at temperature 1. b: 16 tokens, greedy": (
             (means["a"].max_tokens, means["a"].temperature) == (100, 1), (means["b"].max_tokens, means["b"].temperature) == (16, 0)),
         "c: refused, top_p": fields["c"] == "top_p",
@@ -268,7 +268,7 @@ def test_a_longer_queue_makes_everybody_late(capsys) -> None:
     assert rows["any"][0] - rows["8"][0] == 104
     assert round(6 * (rows["8"][1] - rows["any"][1])) == 369
     assert {rows[limit][1] for limit in ("16", "32", "any")} == {16.2}
-    assert "104 more than with 8, and 369 fewer in time. From 16 on" in LESSON
+    assert "104 more than with 8, and 369 fewer in time.\nFrom 16 on" in LESSON
     assert "with 7, 82.3 % are in time" in LESSON
 
 

@@ -328,7 +328,7 @@ MISTAKES_IN_LESSON = [
 MISTAKES_IN_SOLUTIONS = [
     (BEGIN, "", "solutions/shelf.py:21: ### END SOLUTION without its ### BEGIN SOLUTION"),
     (END, "", "solutions/shelf.py:16: ### BEGIN SOLUTION without its ### END SOLUTION"),
-    (END, BEGIN + END, "solutions/shelf.py:22: ### BEGIN SOLUTION before the ### END SOLUTION of the one"),
+    (END, BEGIN + END, "solutions/shelf.py:22: second ### BEGIN SOLUTION without an ### END SOLUTION"),
     ("    return x\n", "    return x +\n", "solutions/shelf.py:10: not valid Python"),
     ("limit = 10", "limit = _helper(10)", "lesson.md:54: Shelf uses '_helper', which neither the setup cell nor"),
 ]

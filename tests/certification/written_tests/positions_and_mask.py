@@ -80,7 +80,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_returns
-# WRONG: says "It returns a value, which is ignored": returns the verdict instead of raising
+# WRONG: says "The test returns a value, which is ignored": returns the verdict instead of raising
 def test_positions_and_mask(x):
     return x(torch.tensor([1, 0]), 0, 3)[0].tolist() == [[0, 0, 1], [0, 1, 2]]
 
