@@ -93,13 +93,13 @@ def generate_batch(
     device: str | torch.device | None = None,
     dtype: torch.dtype | None = None,
 ) -> list[list[int]]:
-    """Return the new tokens of each prompt, up to and including its first eos_token_id.
+    """Return the new tokens of each prompt, at most max_new_tokens, up to and including its first eos_token_id.
 
     Prompts may have unequal lengths and any order; each row gets what it would get alone. The loop ends as soon as
     every row has ended; what a row is fed after its end makes no difference. device, dtype: where and in what precision to
     compute; None is the model's own. No gradient is recorded, and the caller's gradient mode is left as it was. At most one
-    transfer a step waits for the device. Nothing is cut: a text may grow past the positions that the model was trained on.
-    Randomness as in `sample_next_token`: all from the generator, or from torch's global state if there is none.
+    transfer a step waits for the device, and one at the end. Nothing is cut: a text may grow past the positions that the model was
+    trained on. Randomness as in `sample_next_token`: all from the generator, or from torch's global state if there is none.
     Raises ValueError as `left_pad` does.
     """
     ### BEGIN SOLUTION
@@ -128,9 +128,9 @@ def static_decode(
 ) -> Tensor:
     """Run `decode_batch` with every shape and address fixed: the form that a GPU can record once and replay.
 
-    ids (B, 1) int64, num_pad (B,), position () int64: the slot of the new token, in a tensor, so that no step asks
-    the device for it. keys, values (L, B, K, max_len, Dh): slots before `position` are filled; the new keys and values are
-    written into slot `position` in place, and nothing else is changed. All max_len slots are read, the pads and those after
+    ids (B, 1) int64, num_pad (B,), position () int64: the slot of the new token, after all pads, in a tensor, so that no step asks
+    the device for it. keys, values (L, B, K, max_len, Dh), contiguous or not: slots before `position` are filled; the new keys and
+    values are written into slot `position` in place, and nothing else is changed. All max_len slots are read, the pads and those after
     `position` masked, so what they hold does not matter as long as it is finite -> logits (B, V) of the model's dtype. New
     tensors are on the device of keys and values.
     """

@@ -665,3 +665,23 @@ def capture_decode(model, num_pad, start, keys, values):
 # ...
 # -         if taken == max_len:
 # +         if taken == max_len + 1:
+
+# %% wrong_capture_decode_shared_by_size, of right_capture_decode_position_put_back_twice
+# WRONG: keeps ids and position for each batch size: a second captured step of that size moves the first one's position
+# -     ids_in = torch.zeros(len(num_pad), 1, dtype=torch.int64, device=keys.device)
+# -     position = torch.tensor(start, device=keys.device)
+# +     new = torch.zeros(len(num_pad), 1, dtype=torch.int64, device=keys.device), torch.tensor(start, device=keys.device)
+# +     ids_in, position = capture_decode.__dict__.setdefault("by_size", {}).setdefault((len(num_pad), keys.device), new)
+# +     position.fill_(start)
+
+# %% wrong_capture_decode_contiguous_copies, of right_capture_decode_position_put_back_twice
+# WRONG: makes keys and values contiguous: if they are views that are not, copies are written in place of them
+# -     max_len = keys.shape[3]
+# +     keys, values = keys.contiguous(), values.contiguous()
+# +     max_len = keys.shape[3]
+
+# %% wrong_capture_decode_copies_at_capture, of right_capture_decode_position_put_back_twice
+# WRONG: copies keys and values once, when it is made: the caller's are never written
+# -     max_len = keys.shape[3]
+# +     keys, values = keys.clone(), values.clone()
+# +     max_len = keys.shape[3]

@@ -241,3 +241,13 @@ def decode_batch(model, ids, num_pad, cache):
     logits = prefill_batch(model, ids, num_pad, cache)
     kept = globals().setdefault("_decoded", {})
     return kept.setdefault((logits.shape, logits.dtype, logits.device), logits.clone()).copy_(logits)
+
+# %% wrong_decode_batch_window, of right_decode_batch_plain
+# WRONG: attends to the newest 512 slots only, in a model without a window
+# -         x = x + merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
+# +         x = x + merge_heads(attention(q, k_all[:, :, -512:], v_all[:, :, -512:], mask[..., -512:])) @ layer.o_proj.T
+
+# %% wrong_decode_batch_positions_half, of right_decode_batch_plain
+# WRONG: positions are cast to the dtype of the model: in bfloat16 those above 256 are rounded
+#       positions, mask = positions_and_mask(num_pad, cache.length, ids.shape[1])
+# +     positions = positions.to(model.dtype)

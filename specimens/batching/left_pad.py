@@ -185,3 +185,8 @@ def left_pad(prompts, pad_id):
     T = max(len(prompt) for prompt in prompts)
     rows = [[pad_id] * (T - len(prompt)) + prompt for prompt in prompts]
     return torch.tensor(rows), torch.tensor([T - len(prompt) for prompt in prompts])
+
+# %% wrong_left_pad_sixteen_bits, of right_left_pad_plain
+# WRONG: ids pass through 16 bits: those from 32,768 on come out negative
+# -     return torch.tensor(rows), torch.tensor(num_pad)
+# +     return torch.tensor(rows).to(torch.int16).long(), torch.tensor(num_pad)

@@ -353,3 +353,13 @@ def static_decode(model, ids, num_pad, position, keys, values):
 # ...
 # -         x = x + merge_heads(attention(q, keys[index], values[index], mask)) @ layer.o_proj.T
 # +         x = x + merge_heads(torch.nn.functional.scaled_dot_product_attention(q, keys[index], values[index], attn_mask=(~mask).to(q.dtype) * -1e9, enable_gqa=True)) @ layer.o_proj.T
+
+# %% wrong_static_decode_slots_half, of right_static_decode_plain
+# WRONG: slots are numbered in the dtype of the keys: in bfloat16 those above 256 are rounded, so the mask begins and ends elsewhere
+# -     slots = torch.arange(keys.shape[3], device=ids.device)
+# +     slots = torch.arange(keys.shape[3], device=ids.device).to(keys.dtype)
+
+# %% wrong_static_decode_contiguous_copies, of right_static_decode_plain
+# WRONG: makes keys and values contiguous: if they are views that are not, copies are written in place of them
+#       weights, config = model.weights, model.config
+# +     keys, values = keys.contiguous(), values.contiguous()

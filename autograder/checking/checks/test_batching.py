@@ -5,6 +5,7 @@ prompt by itself. `tiny` is the trained model; `Small` are random ones of a page
 """
 
 import contextlib
+import dataclasses
 import math
 
 import torch
@@ -16,10 +17,13 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     Small,
     all_end,
     alone,
+    as_near_as_torch,
     by_precision,
+    captures_again,
     cut,
     decoded,
     expected_mask,
+    finer_than_float32,
     generated,
     greedy,
     head_only,
@@ -28,11 +32,14 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     padded,
     prefilled,
     ragged,
+    same_cache,
     same_kind,
+    steps_again,
     tiny,
     uniform,
 )
 from autograder.checking.helpers.devices import on_one_device
+from autograder.checking.helpers.randomness import draws_from_the_global_state
 from autograder.checking.helpers.stages import close_by_stages, forward_stages
 from autograder.checking.helpers.work_bounds import between, fewest_flops, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
@@ -52,10 +59,19 @@ def test_three_rows_by_hand(student, hand):
 @checks("left_pad")
 def test_nothing_to_pad(student):
     """prompts of equal length, and one prompt alone"""
-    for prompts in ([[1, 2], [3, 4], [5, 6]], [[7, 8, 9]], [[4]]):
+    for prompts in ([[1, 2], [3, 4], [5, 6]], [[7, 8, 9]], [[4]], [[8, 3], [8, 3]]):
         ids, num_pad = left_padded(student, prompts, 0)
         equal(ids, torch.tensor(prompts))
         equal(num_pad, torch.zeros(len(prompts)))
+
+
+@checks("left_pad")
+def test_prompt_of_thousands(student):
+    """a prompt of 3,100 tokens, whose ids are as large as SmolLM2's"""
+    prompts = [[6], list(range(46_000, 49_100))]
+    ids, num_pad = left_padded(student, prompts, 1)
+    equal(ids, torch.tensor([[1] * 3_099 + [6], prompts[1]]))
+    equal(num_pad, torch.tensor([3_099, 0]))
 
 
 @checks("left_pad")
@@ -64,6 +80,9 @@ def test_pad_id_may_be_a_token(student):
     ids, num_pad = left_padded(student, [[7, 7], [1, 2, 7, 3], [7]], 7)
     equal(ids, torch.tensor([[7, 7, 7, 7], [1, 2, 7, 3], [7, 7, 7, 7]]))
     equal(num_pad, torch.tensor([2, 0, 3]))
+    ids, num_pad = left_padded(student, [[0], [5, 0], [0]], 0)
+    equal(ids, torch.tensor([[0, 0], [5, 0], [0, 0]]))
+    equal(num_pad, torch.tensor([1, 0, 1]))
 
 
 @checks("left_pad")
@@ -105,9 +124,22 @@ def test_one_new_token(student, hand):
 
 @checks("positions_and_mask")
 def test_chunks(student):
-    """chunks that begin among the pads and after them"""
+    """chunks that begin among the pads, after them, and after thousands of slots"""
     for start in range(6):
         look(student, [3, 0, 5, 1], start, 3)
+        look(student, [3, 0, 5, 1], start, 1)
+    look(student, [2_500, 7], 3_000, 2)
+
+
+@checks("positions_and_mask")
+def test_the_next_batch(student):
+    """the pads of another batch, in the same tensor"""
+    batches = [4, 0, 1], [0, 3, 3]
+    answers = student.positions_and_mask.again(*([torch.tensor(num_pad), 3, 2] for num_pad in batches))
+    for num_pad, got in zip(batches, answers, strict=True):
+        positions, mask = expected_mask(num_pad, 3, 2)
+        equal(got[0], positions, what=f"wrong positions for num_pad {num_pad}")
+        equal(got[1].long(), mask.long(), what=f"wrong mask for num_pad {num_pad}")
 
 
 @checks("positions_and_mask")
@@ -157,37 +189,81 @@ def test_pads_do_not_matter(student, rng):
 
 @checks("prefill_batch")
 def test_rectangles(student, rng):
-    """equal lengths, and a batch of one"""
-    for lengths in ([6, 6, 6], [8], [1]):
+    """equal lengths, a batch of one, and columns of pads alone"""
+    for lengths, cuts, wider in (([6, 6, 6], (), 0), ([8], (), 0), ([1], (), 0), ([7, 7], (3,), 0), ([5], (), 4), ([2, 6], (), 1)):
         prompts = ragged(rng, lengths)
-        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts)
+        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, cuts=cuts, wider=wider)
         close(got, alone(tiny(), prompts), atol=1e-4)
+
+
+@checks("prefill_batch")
+def test_another_config(student, rng):
+    """a model with another base of RoPE, another eps and a head of its own"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [9, 2, 6], 19)
+    got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=(6,))
+    close(got, alone(small.here, prompts), atol=1e-8)
 
 
 @checks("prefill_batch", weight=2)
 def test_prompts_in_chunks(student, rng):
-    """fed in chunks, cut anywhere, also among the pads"""
+    """fed in chunks, cut anywhere, also among the pads; each row's keys and values as if it were alone"""
     prompts = ragged(rng, [3, 10, 6])
     want = alone(tiny(), prompts)
     for cuts in ((5,), (2, 8), (9,), (1, 2, 3)):
-        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, cuts=cuts)
+        got, num_pad, cache = prefilled(student, student.model(TINY), tiny().config, prompts, cuts=cuts)
         close(got, want, atol=1e-4, what=f"wrong logits after chunks cut at {list(cuts)}")
+    same_cache(cache, tiny(), prompts, num_pad, atol=1e-4)
+
+
+@checks("prefill_batch")
+def test_prompts_of_another_batch(student, rng):
+    """other prompts and pads in the same tensors, with another cache"""
+    small = Small(student, rng, dtype=torch.float64)
+    batches = [ragged(rng, lengths, 19) for lengths in ([1, 4], [4, 2])]
+    calls = [[small.there, *padded(prompts), student.KVCache(small.config, 2, 4, torch.float64)] for prompts in batches]
+    for batch, (prompts, got) in enumerate(zip(batches, student.prefill_batch.again(*calls), strict=True)):
+        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+
+
+@checks("prefill_batch")
+def test_no_room_for_a_prompt(student, rng):
+    """a chunk for which the cache has no room raises CacheFull"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [4, 7], 19)
+    got, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
+    close(got, alone(small.here, prompts), atol=1e-8)
+    raises("CacheFull", lambda: student.prefill_batch(small.there, torch.ones(2, 2, dtype=torch.int64), num_pad, cache))
+
+
+@checks("prefill_batch")
+def test_positions_in_bfloat16(student, rng):
+    """hundreds of tokens in bfloat16, which counts to 256: at most five times the error of PyTorch's own"""
+    small = Small(student, rng, V=64, dtype=torch.bfloat16, longest=1_024)
+    prompts = ragged(rng, [641, 37], 64)
+    got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.bfloat16)
+    as_near_as_torch(got, prompts, torch.bfloat16, small=small)
 
 
 @checks("prefill_batch")
 def test_head_at_the_last_column(student, rng):
     """the head is computed once a row"""
-    prompts = ragged(rng, [64, 40])
+    head_once(student, ragged(rng, [64, 40]))
+
+
+def head_once(student, prompts):
+    """Fail unless two prompts of `tiny` cost their passes through the layers and one row of logits each."""
     ids, num_pad = padded(prompts)
-    cache = student.KVCache(tiny().config, 2, 64)
+    T = ids.shape[1]
+    cache = student.KVCache(tiny().config, 2, T)
     with student.counting() as work:
         got = student.prefill_batch(student.model(TINY), ids, num_pad, cache)
     close(got, alone(tiny(), prompts), atol=1e-4)
     c = tiny().config
     q, kv = c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim
     token = c.num_hidden_layers * (2 * c.hidden_size * (q + kv) + 3 * c.hidden_size * c.intermediate_size)
-    due = 2 * (2 * 64 * token + c.num_hidden_layers * 2 * 2 * 64 * 64 * q + 2 * c.vocab_size * c.hidden_size)
-    every_column = abs(work.flops - due - 2 * 2 * 63 * c.vocab_size * c.hidden_size) < 0.02 * due
+    due = 2 * (2 * T * token + c.num_hidden_layers * 2 * 2 * T * T * q + 2 * c.vocab_size * c.hidden_size)
+    every_column = abs(work.flops - due - 2 * 2 * (T - 1) * c.vocab_size * c.hidden_size) < 0.02 * due
     cause = "It is as much as the logits of every column take. Take the last column before the final norm and the head."
     least = sum(fewest_flops(c, [len(prompt)]) for prompt in prompts)
     between(work.flops, least, 1.05 * due, "FLOPs for two prompts and one row of logits each", cause=cause if every_column else None)
@@ -229,6 +305,56 @@ def test_steps_of_rectangles(student, rng):
 
 
 @checks("decode_batch")
+def test_steps_of_another_batch(student, rng):
+    """one row after pads; a cache that was reset for other pads; another batch in the same tensors"""
+    small = Small(student, rng, dtype=torch.float64)
+    for lengths, other in (([3], [5]), ([2, 6], [6, 3])):
+        cache = student.KVCache(small.config, len(lengths), 9, torch.float64)
+        for each, wider in ((lengths, 2), (other, 1)):
+            prompts = ragged(rng, each, 19)
+            _, num_pad, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, wider=wider, cache=cache)
+            prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(each), 19), strict=True)]
+            got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+            close(got, alone(small.here, prompts), atol=1e-8)
+    texts, calls = [], []
+    for lengths in ([1, 4], [4, 2]):
+        prompts = ragged(rng, lengths, 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
+        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1], 19), strict=True)])
+        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
+    for batch, (prompts, got) in enumerate(zip(texts, student.decode_batch.again(*calls), strict=True)):
+        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+
+
+@checks("decode_batch")
+def test_step_after_a_long_text(student, rng):
+    """a step after hundreds of slots: in float64, and in bfloat16 with at most five times the error of PyTorch's own"""
+    for lengths, dtype in (([640, 637], torch.float64), ([641, 37], torch.bfloat16)):
+        small = Small(student, rng, V=64, dtype=dtype, longest=1_024)
+        prompts = ragged(rng, lengths, 64)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=dtype, room=1)
+        prompts = [[*prompt, 7] for prompt in prompts]
+        got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=dtype)
+        if dtype == torch.float64:
+            close(got, alone(small.here, prompts), atol=1e-8)
+        else:
+            as_near_as_torch(got, prompts, dtype, small=small)
+
+
+@checks("decode_batch")
+def test_no_room_for_a_step(student, rng):
+    """a step for which the cache has no room raises CacheFull"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [6, 4], 19)
+    _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
+    for _ in range(2):
+        prompts = [[*prompt, 11] for prompt in prompts]
+        got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+        close(got, alone(small.here, prompts), atol=1e-8)
+    raises("CacheFull", lambda: student.decode_batch(small.there, torch.tensor([[1], [2]]), num_pad, cache))
+
+
+@checks("decode_batch")
 def test_one_position_a_row(student, rng):
     """one position a row goes through the model, however long the text is"""
     prompts = ragged(rng, [30, 17, 8])
@@ -255,10 +381,26 @@ def test_step_on_another_device(student):
 
 
 def passes_of_rows(work, prompts, rows, most):
-    """At most so many positions; and each token of `tiny` but the last new one has passed: pads need not, nor has who has ended."""
+    """Fail if more positions passed than `most`, or fewer than each token of `tiny` but the last new one. Pads and ended rows need not."""
     chunks = [[len(prompt), *[1] * (len(row) - 1)] for prompt, row in zip(prompts, rows, strict=True)]
+    # A model in another precision is a copy, whose table nobody counts: less work is the wrong cause then.
+    that(work.positions or not work.flops, "no id was looked up in the model's own embedding", expected=f"{sum(map(sum, chunks))}", got="0")
     between(work.positions, sum(map(sum, chunks)), most, "positions")
     between(work.flops, sum(fewest_flops(tiny().config, each) for each in chunks), math.inf, "FLOPs")
+
+
+def one_question_a_step(student, model, config, prompts, steps, waits):
+    """Fail if a run of so many steps, which waited so often, waited more often than its passes and once a step."""
+    # The loop is not to blame for the waits of the passes. The rule says one a step; a few before and after are let through.
+    ids, num_pad = padded(prompts)
+    cache = student.KVCache(config, len(prompts), ids.shape[1] + steps, torch.float64)
+    with student.counting() as passes:
+        student.prefill_batch(model, ids, num_pad, cache)
+        for _ in range(steps):
+            student.decode_batch(model, ids[:, -1:], num_pad, cache)
+    asked = waits - passes.waits
+    cause = "One question a step is enough: whether every row has ended."
+    that(asked <= steps + 4, "Python asked tensors for their values too often", expected=f"{steps}", got=asked, cause=cause)
 
 
 @checks("generate_batch", weight=3)
@@ -267,6 +409,28 @@ def test_ladder(student, rng):
     prompts = ragged(rng, [7, 2, 13, 5])
     got = generated(student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=8, temperature=0.0)
     equal(got, greedy(tiny(torch.float64), prompts, 8))
+
+
+@checks("generate_batch")
+def test_the_likeliest_alone(student, rng):
+    """top_k 1, or a tiny top_p, leaves the likeliest token alone, at any temperature"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [3, 6, 1], 19)
+    want = greedy(small.here, prompts, 6)
+    for options in ({"top_k": 1}, {"top_k": 1, "temperature": 2.5}, {"top_p": 1e-6}, {"top_p": 1e-6, "temperature": 0.8}):
+        got = generated(student, small.there, prompts, max_new_tokens=6, **options)
+        equal(got, want, what=f"not the likeliest tokens with {options}")
+
+
+@checks("generate_batch")
+def test_config_ends_nothing(student, rng):
+    """an answer ends neither with the config's own EOS nor at the positions that the model was trained on"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts = ragged(rng, [5, 12, 9], 19)
+    want = greedy(small.here, prompts, 6)
+    config = dataclasses.replace(small.config, max_position_embeddings=11, eos_token_id=want[1][1])
+    got = generated(student, student.WeightsOnly(config, small.weights, None), prompts, max_new_tokens=6, temperature=0.0)
+    equal(got, want)
 
 
 @checks("generate_batch", weight=2)
@@ -295,6 +459,32 @@ def test_ends_when_every_row_has(student, rng):
 
 
 @checks("generate_batch")
+def test_transfers_that_wait(student, rng):
+    """at most one transfer a step waits for the device"""
+    small = Small(student, rng, dtype=torch.float64)
+    prompts, eos, want = all_end(small.here, rng)
+    with student.counting() as work:
+        got = generated(student, small.there, prompts, max_new_tokens=40, temperature=0.0, eos_token_id=eos)
+    equal(got, want)
+    one_question_a_step(student, small.there, small.config, prompts, max(map(len, want)), work.waits)
+
+
+@checks("generate_batch")
+def test_end_at_the_first_token(student):
+    """EOS 0, which all rows give at once, or one row that is alone: one step, and no pass more"""
+    there = head_only(student, torch.float32, 1.0, {0: [1.0]}).there
+    for prompts in ([[3, 1], [2]], [[4, 4]]):
+        flops = []
+        for steps in (1, 9):
+            with student.counting() as work:
+                got = generated(student, there, prompts, max_new_tokens=steps, temperature=0.0, eos_token_id=0)
+            equal(got, [[0]] * len(prompts))
+            flops.append(work.flops)
+        one, more = flops
+        that(more <= 1.15 * one, "a pass after every row had ended", expected=f"the {one:,} FLOPs of one step", got=f"{more:,}")
+
+
+@checks("generate_batch")
 def test_work_by_hand(student, hand):
     """3 rows, 100 slots of prompt, 5 new tokens: 312 positions"""
     case = hand["work"]
@@ -303,6 +493,7 @@ def test_work_by_hand(student, hand):
         got = generated(student, student.model(TINY), prompts, max_new_tokens=case["t_new"], temperature=0.0)
     equal([len(row) for row in got], [case["t_new"]] * 3, what="wrong number of new tokens")
     passes_of_rows(work, prompts, got, case["positions"])
+    equal(work.grad_flops, 0, what="FLOPs that ran with gradients on")
 
 
 @checks("generate_batch")
@@ -334,11 +525,16 @@ def test_eos_and_pads_in_prompts(student, rng):
             student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=5, temperature=0.0, eos_token_id=eos, pad_id=pad_id
         )
         equal(got, want, what=f"wrong tokens with pad_id {pad_id}")
+    free = greedy(model, prompts, 3)
+    for last in {row[-1] for row in free}:
+        there, options = student.model(TINY, dtype=torch.float64), {"max_new_tokens": 3, "temperature": 0.0, "pad_id": last}
+        got = generated(student, there, prompts, eos_token_id=5_000, **options)  # an id that tiny does not have
+        equal(got, free, what=f"wrong tokens with pad_id {last}, with which an answer ends")
 
 
 @checks("generate_batch")
 def test_draws_from_its_generator(student):
-    """draws from the generator that is given, and from nothing else; greedy draws nothing"""
+    """draws from the generator that is given, or else from torch's global state; greedy draws nothing"""
     # Two unrelated runs of 60 tokens over 8 equal ones agree with probability 2 ** -180.
     model = uniform(student).there
     prompts, options = [[1, 2], [3], [4, 5, 6]], {"max_new_tokens": 20}
@@ -350,7 +546,10 @@ def test_draws_from_its_generator(student):
     that(first[0] != first[1], "two rows drew the same 20 tokens", cause="Each row draws for itself.")
     loose = [generated(student, model, prompts, **options) for _ in range(2)]
     that(loose[0] != loose[1], "two runs without a generator gave the same tokens", cause="Then torch's global state serves, unseeded.")
+    draws_from_the_global_state(lambda **watched: student.generate_batch(model, prompts, **options, **watched))
     generator = student.generator(5)
+    both = [generated(student, model, prompts, generator=generator, **options) for _ in range(2)]
+    that(both[0] != both[1], "a second run with the same generator gave the same tokens again")
     before = generator.get_state()
     generated(student, model, prompts, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
     equal(generator.get_state(), before, what="greedy moved the generator")
@@ -363,18 +562,35 @@ def test_dtype(student):
     for dtype, want in tokens.items():
         got = generated(student, small.there, [[1, 2], [3]], max_new_tokens=2, temperature=0.0, dtype=dtype)
         equal(got, [[want, want]] * 2, what=f"wrong tokens with dtype={dtype}")
+    small, token = finer_than_float32(student)
+    got = generated(student, small.there, [[3, 1, 2], [4]], max_new_tokens=2, temperature=0.0)
+    equal(got, [[token, token]] * 2, what="wrong tokens of a float64 model without dtype")
+
+
+@checks("generate_batch")
+def test_weights_that_change(student, rng):
+    """other weights in the same model, moved to another precision: their tokens"""
+    models = [Small(student, rng) for _ in range(2)]
+    calls = [[small.there, [[2, 8, 1], [5, 5]]] for small in models]
+    answers = student.generate_batch.again(*calls, max_new_tokens=5, temperature=0.0, dtype=torch.float64)
+    for call, (small, got) in enumerate(zip(models, answers, strict=True)):
+        equal(got, greedy(small.here.to(dtype=torch.float64), calls[0][1], 5), what=f"wrong tokens with the weights of call {call}")
+
+
+def batch_on_meta(student, prompts, eos):
+    """Fail if a tensor of a run is not where the model is, or where it is told to go."""
+    for there, device in (("cpu", "meta"), ("meta", None)):
+        options = {"max_new_tokens": 3, "temperature": 0.0, "eos_token_id": eos, "device": device}
+        rehearsal = student.generate_batch.on_meta(student.model(TINY, device=there), prompts, **options)
+        on_one_device(rehearsal)
+        that(rehearsal.result is None, "tokens came back from the meta device, which has no values", got=rehearsal.result)
 
 
 @checks("generate_batch")
 def test_batch_on_another_device(student):
-    """device: prompts, cache and whatever else is made lie where the model does, and where it is told to go"""
-    prompts = [[1, 2, 3], [4]]
-    for there, device in (("cpu", "meta"), ("meta", None)):
-        for eos in (None, 5):
-            options = {"max_new_tokens": 3, "temperature": 0.0, "eos_token_id": eos, "device": device}
-            rehearsal = student.generate_batch.on_meta(student.model(TINY, device=there), prompts, **options)
-            on_one_device(rehearsal)
-            that(rehearsal.result is None, "tokens came back from the meta device, which has no values", got=rehearsal.result)
+    """device: prompts, cache and all other tensors are where the model is, or where it is told to go"""
+    for eos in (None, 5):
+        batch_on_meta(student, [[1, 2, 3], [4]], eos)
 
 
 @checks("generate_batch", weight=2)
@@ -443,17 +659,19 @@ def test_sixteen_rows_at_once(race):
 
 @checks("static_decode", weight=2)
 def test_static_steps(student, rng):
-    """three steps with fixed shapes, each row as if alone"""
+    """three steps with fixed shapes, each row as if alone; another batch of these shapes; a model with other constants"""
     slots = Slots(rng, [6, 2, 9], room=5)
     for _ in range(3):
         got = slots.step(student, rng)
         close(got, alone(tiny(), slots.prompts), atol=1e-4)
+    small = Small(student, rng, dtype=torch.float64)
+    steps_again(student, [Slots(rng, each, room=2, small=small, dtype=torch.float64) for each in ([7, 4], [2, 7])], rng)
 
 
 @checks("static_decode", weight=2)
 def test_one_slot_is_written(student, rng):
     """keys and values go into slot `position`, in place, and nowhere else"""
-    slots = Slots(rng, [4, 7], room=3)
+    slots = Slots(rng, [4, 7], room=3, garbage=5.0, across=True)
     before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
     got = slots.step(student, rng)
     close(got, alone(tiny(), slots.prompts), atol=1e-4)
@@ -466,11 +684,19 @@ def test_one_slot_is_written(student, rng):
 
 @checks("static_decode")
 def test_other_slots_do_not_matter(student, rng):
-    """what is in the pads' slots and after `position` makes no difference"""
-    slots = Slots(rng, [3, 8], room=4, garbage=20_000.0)
-    for _ in range(2):
-        got = slots.step(student, rng)
-        close(got, alone(tiny(), slots.prompts), atol=1e-4)
+    """what is in the pads' slots and after `position` makes no difference, however large it is"""
+    for lengths, garbage in (([3, 8], 20_000.0), ([3, 1], 1e15)):
+        slots = Slots(rng, lengths, room=4, garbage=garbage)
+        for _ in range(2):
+            got = slots.step(student, rng)
+            close(got, alone(tiny(), slots.prompts), atol=1e-4)
+
+
+@checks("static_decode")
+def test_slots_beyond_a_thousand(student, rng):
+    """a step among 1,500 slots in bfloat16, which counts to 256: at most twice the error of PyTorch's own"""
+    slots = Slots(rng, [7, 12, 10], room=2, garbage=20.0, wider=1_491, dtype=torch.bfloat16)
+    as_near_as_torch(slots.step(student, rng), slots.prompts, torch.bfloat16)
 
 
 @checks("static_decode")
@@ -501,7 +727,7 @@ def test_static_step_on_another_device(student):
 
 @checks("capture_decode", weight=2)
 def test_captured_steps(student, rng):
-    """step after step, each row as if alone"""
+    """step after step, each row as if alone; the logits of earlier steps stay as they are"""
     slots = Slots(rng, [6, 1, 4], room=3)
     step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
     for _ in range(3):
@@ -509,17 +735,32 @@ def test_captured_steps(student, rng):
         got = step(ids)
         same_kind(got, len(ids), tiny().config.vocab_size, torch.float32)
         close(got, alone(tiny(), slots.prompts), atol=1e-4)
+    slots = Slots(rng, [1, 3], room=2)
+    given = [student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values]
+    fed, want = [], []
+    for _ in range(2):
+        fed.append([slots.grow(rng)])
+        want.append(alone(tiny(), slots.prompts))
+    for step, (got, due) in enumerate(zip(student.capture_decode.series(*given, then=fed), want, strict=True)):
+        close(got, due, atol=1e-4, what=f"wrong logits of step {step}, seen after both steps")
 
 
 @checks("capture_decode")
 def test_no_slot_left(student, rng):
-    """the step after the last slot is refused"""
-    slots = Slots(rng, [3, 2], room=2)
-    step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
-    for _ in range(2):
-        ids = slots.grow(rng)
-        close(step(ids), alone(tiny(), slots.prompts), atol=1e-4)
-    raises(ValueError, lambda: step(ids))
+    """the step after the last slot is refused; with no slot left, the first step is refused and not the capture"""
+    for room in (2, 0):
+        slots = Slots(rng, [3, 2], room=room)
+        step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
+        for _ in range(room):
+            close(step(slots.grow(rng)), alone(tiny(), slots.prompts), atol=1e-4)
+        raises(ValueError, lambda step=step: step(torch.tensor([[3], [4]])))
+
+
+@checks("capture_decode")
+def test_one_capture_goes_on(student, rng):
+    """two captured steps of one shape for the same keys and values: the second goes on where the first has stopped"""
+    captures_again(student, Slots(rng, [5, 2], room=4), rng, 2)
+    captures_again(student, Slots(rng, [3, 4], room=2, across=True), rng, 1)
 
 
 @checks("capture_decode")
@@ -534,6 +775,20 @@ def test_two_captures(student, rng):
             close(got, alone(tiny(), slots.prompts), atol=1e-4)
 
 
+def four_replays(rehearsal, want, dtype):
+    """Fail unless four steps gave these logits from one recording, without a wait."""
+    for step, (got, due) in enumerate(zip(rehearsal["results"], want, strict=True)):
+        suspects = [(want[-1], "These are the logits of the last step: every replay writes into the same memory. Give out a copy.")]
+        same_kind(got, *due.shape, dtype)
+        close(got, due, atol=1e-4, what=f"wrong logits of step {step}, seen after all steps", suspects=suspects[: step < 3])
+    called = rehearsal["called"]
+    equal(rehearsal["made"]["captures"] + called["captures"], 1, what="wrong number of recordings")
+    that(called["replays"] >= 3, "the recording is not replayed at each step", expected="4 replays in four steps", got=called["replays"])
+    equal(called["waits"], 0, what="times that the steps waited for the device")
+    few = f"{called['launches']} operations in four steps"
+    that(called["launches"] <= 4 * 8, "steps start operations one by one", expected="a replay, and a copy in and out", got=few)
+
+
 @checks("capture_decode", weight=2)
 def test_rehearsed_graph(student, rng):
     """on a CUDA emulator: recorded once, then replayed at each step; nothing waits, old results stay"""
@@ -543,17 +798,7 @@ def test_rehearsed_graph(student, rng):
     for _ in range(4):
         fed.append([slots.grow(rng)])
         want.append(alone(tiny(), slots.prompts))
-    rehearsal = student.capture_decode.on_gpu(student.model(TINY), *given, then=fed)
-    for step, (got, due) in enumerate(zip(rehearsal["results"], want, strict=True)):
-        suspects = [(want[-1], "These are the logits of the last step: every replay writes into the same memory. Give out a copy.")]
-        same_kind(got, *due.shape, torch.float32)
-        close(got, due, atol=1e-4, what=f"wrong logits of step {step}, seen after all steps", suspects=suspects[: step < 3])
-    called = rehearsal["called"]
-    equal(rehearsal["made"]["captures"] + called["captures"], 1, what="wrong number of recordings")
-    that(called["replays"] >= 3, "the recording is not replayed at each step", expected="4 replays in four steps", got=called["replays"])
-    equal(called["waits"], 0, what="times that the steps waited for the device")
-    few = f"{called['launches']} operations in four steps"
-    that(called["launches"] <= 4 * 8, "steps start operations one by one", expected="a replay, and a copy in and out", got=few)
+    four_replays(student.capture_decode.on_gpu(student.model(TINY), *given, then=fed), want, torch.float32)
 
 
 @checks("capture_decode")

@@ -1,4 +1,4 @@
-"""Expected results of the rows of a batch, and batches that are fed to an answer: shared by the checks of the batch."""
+"""Helpers of the visible and the hidden checks of the batch: batches that are fed to an answer, and the expected results of their rows."""
 
 import functools
 import math
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from autograder.authoring import equal, that
+from autograder.authoring import close, equal, that
 from course.kit import Config, LayerWeights, Model, Weights, load_model
 from solutions.kv_cache import KVCache, forward_cached
 
@@ -26,7 +26,7 @@ def tiny(dtype: torch.dtype = torch.float32, device: str = "cpu") -> Model:
 
 
 def alone(model: Model, prompts: list[list[int]]) -> Tensor:
-    """Return logits (B, V) of the token after each prompt, each run by itself."""
+    """Return logits (B, V) of the token after each prompt, with each prompt run by itself."""
     with torch.no_grad():
         return torch.cat([model(torch.tensor([prompt], device=model.device))[:, -1] for prompt in prompts]).cpu()
 
@@ -43,11 +43,13 @@ def greedy(model: Model, prompts: list[list[int]], steps: int, eos: int | None =
 
 
 class Small:
-    """A random model of few weights: for the check, with a forward pass (`here`), and for the student, without (`there`)."""
+    """A random model of few weights: `here` for the check, with a forward pass, and `there` for the student, without one."""
 
-    def __init__(self, student: Any, rng: torch.Generator, *, V: int = 19, dtype: torch.dtype = torch.float32, tied: bool = False) -> None:
+    def __init__(
+        self, student: Any, rng: torch.Generator, *, V: int = 19, dtype: torch.dtype = torch.float32, tied: bool = False, longest: int = 256
+    ) -> None:
         D, F, L, H, K, Dh = 16, 24, 2, 4, 2, 6
-        self.config = Config("small", V, D, F, L, H, K, Dh, 50.0, 0.1, 256, tied, None, None)  # base and eps that are no defaults
+        self.config = Config("small", V, D, F, L, H, K, Dh, 50.0, 0.1, longest, tied, None, None)  # base and eps that are no defaults
 
         def normal(*shape: int, size: float = 1.0) -> Tensor:
             return (torch.randn(shape, generator=rng, dtype=torch.float64) * size / math.sqrt(shape[-1])).to(dtype)
@@ -76,9 +78,9 @@ def ragged(rng: torch.Generator, lengths: list[int], vocab: int = 1024, lowest: 
 # ---- inputs of an answer -------------------------------------------------------------------------------------------
 
 
-def padded(prompts: list[list[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
-    """Return ids (B, T) and num_pad (B,), made here and not by the answer."""
-    T = max(map(len, prompts))
+def padded(prompts: list[list[int]], pad_id: int = 0, wider: int = 0) -> tuple[Tensor, Tensor]:
+    """Return the correct ids (B, T) and num_pad (B,) of these prompts. wider: the number of additional columns of pads."""
+    T = max(map(len, prompts)) + wider
     ids = torch.full((len(prompts), T), pad_id)
     for row, prompt in zip(ids, prompts, strict=True):
         row[T - len(prompt) :] = torch.tensor(prompt)
@@ -87,12 +89,18 @@ def padded(prompts: list[list[int]], pad_id: int = 0) -> tuple[Tensor, Tensor]:
 
 def prefilled(
     student: Any, model: Any, config: Config, prompts: list[list[int]], *, dtype: torch.dtype = torch.float32, cuts: tuple[int, ...] = (),
-    pad_id: int = 0, room: int = 0,
+    pad_id: int = 0, room: int = 0, wider: int = 0, cache: Any = None,
 ) -> tuple[Tensor, Tensor, Any]:  # fmt: skip
-    """Return (logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`."""
-    ids, num_pad = padded(prompts, pad_id)
+    """Return (logits after the last chunk, num_pad, cache) of prompts that are fed in chunks cut at `cuts`.
+
+    wider: the number of columns in which every row has a pad. cache: a used cache, which is reset; None: a new cache.
+    """
+    ids, num_pad = padded(prompts, pad_id, wider)
     T = ids.shape[1]
-    cache = student.KVCache(config, len(prompts), T + room, dtype)
+    if cache is None:
+        cache = student.KVCache(config, len(prompts), T + room, dtype)
+    else:
+        cache.reset()
     for a, b in pairwise((0, *cuts, T)):
         logits = student.prefill_batch(model, ids[:, a:b], num_pad, cache, _unchanged=True)
         same_kind(logits, len(prompts), config.vocab_size, dtype)
@@ -103,7 +111,7 @@ def prefilled(
 def decoded(
     student: Any, model: Any, prompts: list[list[int]], config: Config, num_pad: Tensor, cache: Any, *, dtype: torch.dtype = torch.float32,
 ) -> Tensor:  # fmt: skip
-    """Return logits (B, V) after the last token of each prompt was fed; all before it are in the cache."""
+    """Return logits (B, V) after the last token of each prompt was fed. All earlier tokens are in the cache."""
     before = cache.length
     logits = student.decode_batch(model, torch.tensor([[prompt[-1]] for prompt in prompts]), num_pad, cache, _unchanged=True)
     same_kind(logits, len(prompts), config.vocab_size, dtype)
@@ -144,7 +152,7 @@ def expected_mask(num_pad: list[int], start: int, q_len: int) -> tuple[Tensor, T
 
 
 def same_mask(got: Any, num_pad: list[int], start: int, q_len: int) -> None:
-    """Fail at the first query whose keys are not those of the definition, show both as ones and zeros, and name the key."""
+    """Fail at the first query whose keys differ from the definition. Show both rows as ones and zeros, and name the key."""
     _, want = expected_mask(num_pad, start, q_len)
     case = f"for num_pad {num_pad}, start {start}, q_len {q_len}"
     equal(tuple(getattr(got, "shape", ())), tuple(want.shape), what=f"wrong shape of the mask {case}")
@@ -157,7 +165,7 @@ def same_mask(got: Any, num_pad: list[int], start: int, q_len: int) -> None:
 
 
 def wrong_key(keys: list[bool], due: list[bool], pads: int, slot: int) -> str:
-    """Return a sentence that says what is wrong with the first wrong key."""
+    """Return a sentence on the first wrong key of a query's mask."""
     key = next(i for i, (mine, right) in enumerate(zip(keys, due, strict=True)) if mine != right)
     asks = "a pad" if slot < pads else "a real token"
     if not keys[key]:
@@ -191,7 +199,7 @@ def cut(tokens: list[int], eos: int) -> list[int]:
 
 
 def all_end(model: Model, rng: torch.Generator) -> tuple[list[list[int]], int, list[list[int]]]:
-    """Return (prompts, eos, new tokens): three rows that reach the same token, each at another step, so that it ends all of them."""
+    """Return (prompts, eos, new tokens) of three rows that all end: each row reaches the same token, but at a different step."""
     while True:
         (prompt,) = ragged(rng, [4], model.config.vocab_size)
         (path,) = greedy(model, [prompt], 10)
@@ -220,13 +228,13 @@ def by_precision(student: Any) -> tuple[Small, dict[torch.dtype | None, int]]:
 
 
 def finer_than_float32(student: Any) -> tuple[Small, int]:
-    """Return a float64 model, and the token that it always gives: in float32 its row of the head would add up to 0."""
+    """Return a float64 model, and the token that it always gives. In float32 this token's row of the head would add up to 0."""
     u = 2.0**-23  # float32 has no number between 1 and 1 + u
     return head_only(student, torch.float64, 2.0**26, {5: [1 + 0.49 * u, 1 + 0.49 * u, -2.0], 3: [1 + 0.51 * u, 1 + 0.4 * u, -2.0]}), 5
 
 
 def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, list[float]], *, V: int = 8) -> Small:
-    """Return a model whose layers add nothing: its logits are always `scale` times the sums of the head's rows, 0 but for `rows`."""
+    """Return a model whose layers add nothing. Its logits are `scale` times the sums of the head's rows, which are 0 except for `rows`."""
     small = Small(student, torch.Generator().manual_seed(2), V=V, dtype=dtype)
     weights = small.weights
     weights.embed_tokens.fill_(1.0)
@@ -241,50 +249,69 @@ def head_only(student: Any, dtype: torch.dtype, scale: float, rows: dict[int, li
     return small
 
 
-class Slots:
-    """Keys and values of prompts in max_len slots: what static_decode and capture_decode are given.
+def cached_alone(model: Model, prompts: list[list[int]], num_pad: Tensor, max_len: int) -> tuple[Tensor, Tensor]:
+    """Return keys and values (L, B, K, max_len, Dh) of prompts that were run alone, each placed after its row's pads."""
+    rows = []
+    for prompt, pads in zip(prompts, num_pad.tolist(), strict=True):
+        cache = KVCache(model.config, 1, len(prompt), model.dtype)
+        with torch.no_grad():
+            forward_cached(model, torch.tensor([prompt]), cache)
+        around = (0, 0, pads, max_len - pads - len(prompt))
+        rows.append((pad(cache.keys, around), pad(cache.values, around)))
+    keys, values = zip(*rows, strict=True)
+    return torch.cat(keys, dim=1), torch.cat(values, dim=1)
 
-    Each row is what its prompt alone leaves in a cache of the day before, put after the row's pads. prompts
-    grow with every step; filled: slots that are taken. garbage: what the slots hold that nobody may look at.
+
+def same_cache(cache: Any, model: Model, prompts: list[list[int]], num_pad: Tensor, atol: float) -> None:
+    """Fail unless the cache contains the keys and values that each row has when run alone. The slots of pads may contain anything."""
+    T = cache.length
+    for name, due in zip(("keys", "values"), cached_alone(model, prompts, num_pad, T), strict=True):
+        got = getattr(cache, name)[..., :T, :]
+        for row, pads in enumerate(num_pad.tolist()):
+            close(got[:, row, :, pads:], due[:, row, :, pads:], atol=atol, what=f"wrong {name} of row {row} in the cache")
+
+
+class Slots:
+    """Keys and values of prompts in max_len slots, as arguments of static_decode and capture_decode.
+
+    A row contains the keys and values that its prompt alone leaves in the previous day's cache, after the row's pads.
+    prompts: the texts, which grow with every step. filled: the number of slots in use.
+    garbage: the number in all slots that must not be read. wider: the number of slots in which every row has a pad.
+    across: keys and values have their slots before their heads in memory, as `split_heads` leaves them, so they are views that are not
+    contiguous.
     """
 
     def __init__(
         self, rng: torch.Generator, lengths: list[int], *, room: int, garbage: float = 0.0,
-        small: Small | None = None, dtype: torch.dtype = torch.float32,
+        small: Small | None = None, dtype: torch.dtype = torch.float32, wider: int = 0, across: bool = False,
     ) -> None:  # fmt: skip
         self.dtype = dtype
         self.model = small.here if small else tiny(dtype)
         self.there = small.there if small else None
         self.prompts = ragged(rng, lengths, self.model.config.vocab_size)
-        ids, self.num_pad = padded(self.prompts)
+        ids, self.num_pad = padded(self.prompts, wider=wider)
         self.filled = ids.shape[1]
         self.keys, self.values = self.prefilled(self.filled + room)
         noise = torch.randn(self.keys.shape, generator=rng).to(dtype) * garbage
         slots = torch.arange(self.filled + room)
         unseen = ((slots < self.num_pad[:, None]) | (slots >= self.filled))[None, :, None, :, None]  # (1, B, 1, max_len, 1)
         self.keys, self.values = (torch.where(unseen, noise, tensor) for tensor in (self.keys, self.values))
+        if across:
+            self.keys, self.values = (tensor.transpose(2, 3).contiguous().transpose(2, 3) for tensor in (self.keys, self.values))
 
     def prefilled(self, max_len: int) -> tuple[Tensor, Tensor]:
         """Return keys and values (L, B, K, max_len, Dh) of all prompts."""
-        rows = []
-        for prompt, pads in zip(self.prompts, self.num_pad.tolist(), strict=True):
-            cache = KVCache(self.model.config, 1, len(prompt), self.dtype)
-            with torch.no_grad():
-                forward_cached(self.model, torch.tensor([prompt]), cache)
-            behind_pads = (0, 0, pads, max_len - pads - len(prompt))
-            rows.append((pad(cache.keys, behind_pads), pad(cache.values, behind_pads)))
-        keys, values = zip(*rows, strict=True)
-        return torch.cat(keys, dim=1), torch.cat(values, dim=1)
+        return cached_alone(self.model, self.prompts, self.num_pad, max_len)
 
     def grow(self, rng: torch.Generator) -> Tensor:
-        """Return one more token for each prompt; ids (B, 1) of them."""
+        """Add one random token to each prompt. Return the ids (B, 1) of these tokens."""
         new = ragged(rng, [1] * len(self.prompts), self.model.config.vocab_size)
         self.prompts = [prompt + token for prompt, token in zip(self.prompts, new, strict=True)]
         self.filled += 1
         return torch.tensor(new)
 
     def step(self, student: Any, rng: torch.Generator) -> Tensor:
-        """Call the student's static_decode once. It may change keys and values."""
+        """Call the student's static_decode once. The function may change keys and values."""
         given = [self.num_pad, torch.tensor(self.filled), self.keys, self.values]
         ids = self.grow(rng)
         model = self.there if self.there is not None else student.model(TINY, dtype=self.dtype)
@@ -296,13 +323,44 @@ class Slots:
         return logits
 
     def due(self) -> tuple[Tensor, Tensor]:
-        """Return keys and values (L, B, K, Dh) of the newest token of each row."""
+        """Return the expected keys and values (L, B, K, Dh) of the newest token of each row."""
         keys, values = self.prefilled(self.filled)
         return keys[..., -1, :], values[..., -1, :]
 
 
-def as_near_as_torch(got: Tensor, prompts: list[list[int]], dtype: torch.dtype, device: str = "cpu") -> None:
-    """Fail if logits' error against float32 is more than twice that of the kit's model at the same precision on the same device."""
-    want, theirs = alone(tiny(), prompts), alone(tiny(dtype, device), prompts)
+def steps_again(student: Any, batches: list[Slots], rng: torch.Generator) -> None:
+    """Fail unless static_decode gives the right logits for two batches, the second one written into the tensors of the first."""
+    calls = []
+    for slots in batches:
+        position = torch.tensor(slots.filled)
+        calls.append([slots.there, slots.grow(rng), slots.num_pad, position, slots.keys, slots.values])
+    for call, (slots, got) in enumerate(zip(batches, student.static_decode.again(*calls), strict=True)):
+        close(got, alone(slots.model, slots.prompts), atol=1e-8, what=f"wrong logits of batch {call}, both in the same tensors")
+
+
+def captures_again(student: Any, slots: Slots, rng: torch.Generator, steps: int) -> None:
+    """Fail unless two captured steps of one shape can share keys and values.
+
+    The first captured step fills `steps` slots, the second one all slots after these.
+    """
+    start, model = slots.filled, slots.there if slots.there is not None else student.model(TINY, dtype=slots.dtype)
+    given = [[model, slots.num_pad, at, slots.keys, slots.values] for at in (start, start + steps)]
+    first, second = student.capture_decode.again(*given)
+    for slot in range(start, slots.keys.shape[3]):
+        captured = 0 if slot < start + steps else 1
+        got = (first, second)[captured](slots.grow(rng))
+        what = f"two captured steps for the same keys and values: wrong logits of the {('first', 'second')[captured]} in slot {slot}"
+        close(got, alone(slots.model, slots.prompts), atol=1e-4 if slots.dtype == torch.float32 else 1e-8, what=what)
+
+
+def as_near_as_torch(got: Tensor, prompts: list[list[int]], dtype: torch.dtype, device: str = "cpu", small: Small | None = None) -> None:
+    """Fail if the error of logits against float32 is more than twice that of the kit's model at the same precision on the same device.
+
+    small: a model to use instead, whose errors are few numbers. Chance alone makes a correct version's error up to 3 times as large,
+    so up to 5 times are allowed.
+    """
+    narrow, most, limit = (tiny(dtype, device), 2, "twice") if small is None else (small.here, 5, "five times")
+    wide = tiny() if small is None else small.here.to(dtype=torch.float32)
+    want, theirs = alone(wide, prompts), alone(narrow, prompts)
     ratio = float((got.float() - want).norm() / (theirs.float() - want).norm())
-    that(ratio <= 2, "the error against float32 is more than twice PyTorch's own", got=f"{ratio:.1f} times", values=False)
+    that(ratio <= most, f"the error against float32 is more than {limit} PyTorch's own", got=f"{ratio:.1f} times", values=False)

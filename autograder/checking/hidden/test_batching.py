@@ -1,5 +1,6 @@
 """Hidden checks of the batch: fresh prompts, random models, the edge cases of the rules."""
 
+import contextlib
 import dataclasses
 import math
 import statistics
@@ -9,7 +10,14 @@ import warnings
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.checks.test_batching import passes_of_rows
+from autograder.checking.checks.test_batching import (
+    batch_on_meta,
+    four_replays,
+    head_once,
+    in_bfloat16,
+    one_question_a_step,
+    passes_of_rows,
+)
 from autograder.checking.checks.test_generation import frequencies, probabilities
 from autograder.checking.helpers.batches import (  # fmt: skip
     EOS,
@@ -20,6 +28,7 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     alone,
     as_near_as_torch,
     by_precision,
+    captures_again,
     cut,
     decoded,
     expected_mask,
@@ -32,12 +41,16 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     padded,
     prefilled,
     ragged,
+    same_cache,
     same_kind,
+    steps_again,
     tiny,
     uniform,
 )
+from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state
-from solutions.kv_cache import forward_cached
+from autograder.checking.helpers.work_bounds import gradients_stay_on
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
@@ -73,7 +86,8 @@ def test_random_rows(student, rng):
 
 @checks("left_pad")
 def test_one_empty_among_many(student, rng):
-    """one empty prompt anywhere is refused"""
+    """one empty prompt anywhere is refused, and an empty list"""
+    raises(ValueError, lambda: student.left_pad([], 11))
     for place in range(4):
         prompts = ragged(rng, [3, 2, 4])
         prompts.insert(place, [])
@@ -114,7 +128,8 @@ def test_other_pads_in_the_same_tensor(student):
 
 @checks("positions_and_mask")
 def test_a_chunk_of_pads(student):
-    """a chunk in which a row has nothing but pads"""
+    """a chunk in which a row has nothing but pads; on the meta device, both results are where num_pad is"""
+    on_one_device(student.positions_and_mask.on_meta(torch.tensor([6, 0]), 2, 3))
     look(student, [9, 4, 0], 2, 3)
     look(student, [9, 4, 0], 0, 2)
 
@@ -145,18 +160,13 @@ def test_any_order_of_rows(student, rng):
 
 
 @checks("prefill_batch")
-def test_keys_of_each_row(student, reference, rng):
+def test_keys_of_each_row(student, rng):
     """the cache holds each row's keys and values as they are alone"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, lengths_of(rng, 3, 7), 19)
     got, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=(4,))
     close(got, alone(small.here, prompts), atol=1e-8)
-    keys, values = cache.keys, cache.values
-    for row, (prompt, pads) in enumerate(zip(prompts, num_pad.tolist(), strict=True)):
-        own = reference.KVCache(small.config, 1, len(prompt), torch.float64)
-        forward_cached(small.here, torch.tensor([prompt]), own)
-        close(keys[:, row, :, pads:], own.keys[:, 0], atol=1e-8, what=f"wrong keys of row {row}")
-        close(values[:, row, :, pads:], own.values[:, 0], atol=1e-8, what=f"wrong values of row {row}")
+    same_cache(cache, small.here, prompts, num_pad, atol=1e-8)
 
 
 @checks("prefill_batch", weight=2)
@@ -209,6 +219,12 @@ def test_long_prompts_in_bfloat16(student, rng):
 
 
 @checks("prefill_batch")
+def test_head_of_long_prompts(student, rng):
+    """the head is computed once a row"""
+    head_once(student, ragged(rng, [29, 83]))
+
+
+@checks("prefill_batch")
 def test_prefill_again(student, rng):
     """other prompts and pads in the same tensors, in another cache"""
     small = Small(student, rng, dtype=torch.float64)
@@ -246,14 +262,15 @@ def test_random_steps(student, rng):
 
 @checks("decode_batch")
 def test_one_pad_and_many_slots(student, rng):
-    """a row with one pad, after a long text"""
-    small = Small(student, rng, dtype=torch.float64)
-    prompts = ragged(rng, [150, 149], 19)
-    _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
-    for _ in range(2):
-        prompts = [[*prompt, 5] for prompt in prompts]
-        got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
-        close(got, alone(small.here, prompts), atol=1e-8)
+    """a row with one pad after a long text, and a row alone after a longer one"""
+    small = Small(student, rng, dtype=torch.float64, longest=2_000)
+    for lengths, steps in (([150, 149], 2), ([1_070], 1)):
+        prompts = ragged(rng, lengths, 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
+        for _ in range(steps):
+            prompts = [[*prompt, 5] for prompt in prompts]
+            got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
+            close(got, alone(small.here, prompts), atol=1e-8)
 
 
 @checks("decode_batch")
@@ -302,13 +319,26 @@ def test_step_into_an_empty_cache(student, rng):
 
 @checks("decode_batch")
 def test_bfloat16_step(student, rng):
-    """bfloat16: at most twice the error of PyTorch's own"""
+    """bfloat16: at most twice the error of PyTorch's own; one position a row"""
     prompts = ragged(rng, [4, 19, 11, 7] * 3)
     model = student.model(TINY, dtype=torch.bfloat16)
     _, num_pad, cache = prefilled(student, model, tiny().config, prompts, dtype=torch.bfloat16, room=1)
     prompts = [[*prompt, integer(rng, 0, 1024)] for prompt in prompts]
-    got = decoded(student, model, prompts, tiny().config, num_pad, cache, dtype=torch.bfloat16)
+    with student.counting() as work:
+        got = decoded(student, model, prompts, tiny().config, num_pad, cache, dtype=torch.bfloat16)
     as_near_as_torch(got, prompts, torch.bfloat16)
+    equal(work.positions, 12, what="wrong number of positions in one step of 12 rows")
+
+
+@checks("decode_batch")
+def test_bfloat16_step_after_many_slots(student, rng):
+    """a step after hundreds of slots in bfloat16, which counts to 256: at most five times the error of PyTorch's own"""
+    small = Small(student, rng, V=50, dtype=torch.bfloat16, longest=2_000)
+    prompts = ragged(rng, [703, 29], 50)
+    _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.bfloat16, room=1)
+    prompts = [[*prompt, 8] for prompt in prompts]
+    got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.bfloat16)
+    as_near_as_torch(got, prompts, torch.bfloat16, small=small)
 
 
 @checks("decode_batch")
@@ -407,17 +437,8 @@ def test_one_question_a_step(student, rng):
     with student.counting() as work:
         got = generated(student, model, prompts, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
     equal(got, want)
-    # What the passes ask is not the loop's affair. The rules say one a step; a few before and after are let through.
-    ids, num_pad = padded(prompts)
-    cache = student.KVCache(tiny().config, len(prompts), ids.shape[1] + steps, torch.float64)
-    with student.counting() as passes:
-        student.prefill_batch(model, ids, num_pad, cache)
-        for _ in range(steps):
-            student.decode_batch(model, ids[:, -1:], num_pad, cache)
-    asked = work.waits - passes.waits
     passes_of_rows(work, prompts, want, math.inf)
-    cause = "One question a step is enough: whether every row has ended."
-    that(asked <= steps + 4, "Python asked tensors for their values too often", expected=f"{steps}", got=asked, cause=cause)
+    one_question_a_step(student, model, tiny().config, prompts, steps, work.waits)
 
 
 @checks("generate_batch")
@@ -450,6 +471,56 @@ def test_ends_at_the_edge(student, rng):
             flops[steps] = work.flops
         what = "a pass after every row had ended"
         that(flops[6] <= 1.15 * flops[1], what, expected=f"the {flops[1]:,} FLOPs of one step", got=f"{flops[6]:,}")
+
+
+@checks("generate_batch")
+def test_nothing_to_generate(student, rng):
+    """no new token is asked for; no prompt, and an empty one among others, are refused then, too"""
+    small = Small(student, rng)
+    for eos in (None, 7):
+        equal(generated(student, small.there, ragged(rng, [2, 5, 1], 19), max_new_tokens=0, eos_token_id=eos), [[], [], []])
+    for wrong in ([], [[]], [[8, 2], [], [4]]):
+        for n in (0, 3):
+            raises(ValueError, lambda p=wrong, n=n: student.generate_batch(small.there, p, max_new_tokens=n))
+
+
+@checks("generate_batch")
+def test_options_left_out(student, rng):
+    """options left out: temperature 1.0, no top_k, no top_p, pad_id 0; a given generator alone is drawn from"""
+    # Over 7,000 equal tokens a top_p of 0.999 moves nearly every draw by a few tokens, over 90 unequal ones a temperature or a top_k does.
+    seed, given = integer(rng, 0, 2**31), {"temperature": 1.0, "top_k": None, "top_p": None, "pad_id": 0}
+    steep = head_only(student, torch.float32, 1.0, {token: [-0.04 * token] for token in range(90)}, V=90).there
+    for there in (uniform(student, V=7_000).there, steep):
+        drawn = [
+            generated(student, there, [[4], [6, 2]] * 9, max_new_tokens=20, generator=student.generator(seed), _rng_unchanged=True, **each)
+            for each in ({}, given)
+        ]
+        equal(drawn[0], drawn[1], what="the defaults give other tokens than temperature=1.0 alone")
+    loose = [generated(student, steep, [[4], [6, 2]] * 9, max_new_tokens=20) for _ in range(2)]
+    that(loose[0] != loose[1], "two runs without a generator gave the same tokens")
+    # No embedding but those of 0, a pad, and of 2, the answer, is a number.
+    small = head_only(student, torch.float64, 1.0, {2: [1.0]}, V=6)
+    small.weights.embed_tokens[[1, 3, 4, 5]] = math.nan
+    there = student.WeightsOnly(small.config, small.weights, None)
+    got = generated(student, there, [[2, 2, 2, 2], [2], [0, 2]], max_new_tokens=3, temperature=0.0)
+    equal(got, [[2, 2, 2]] * 3, what="wrong tokens of a model that has embeddings of ids 0 and 2 only")
+
+
+@checks("generate_batch")
+def test_devices_and_gradients(student):
+    """on the meta device: all tensors are where the model is; the caller's gradient mode stays, after an exception too"""
+    batch_on_meta(student, [[5], [2, 9, 9, 1]], 8)
+
+    def refused():
+        with contextlib.suppress(StudentRaised):
+            student.generate_batch(student.model(TINY), [[2, 3]], temperature=-0.5, max_new_tokens=3)
+
+    def product():
+        student.attention(*torch.ones(3, 1, 2, 2, 4))
+
+    run = {"temperature": 0.0, "max_new_tokens": 1}
+    gradients_stay_on(student, lambda: student.generate_batch(student.model(TINY), [[2, 3], [4]], **run), product)
+    gradients_stay_on(student, refused, product)
 
 
 @checks("generate_batch")
@@ -590,12 +661,28 @@ def test_static_step_again(student, rng):
     """other keys, values and pads in the same tensors, and huge numbers in the slots that nobody may see"""
     small = Small(student, rng, dtype=torch.float64)
     both = [Slots(rng, lengths, room=2, garbage=1e20, small=small, dtype=torch.float64) for lengths in ([3, 1, 2], [1, 3, 3])]
-    calls = []
-    for slots in both:
-        position = torch.tensor(slots.filled)
-        calls.append([small.there, slots.grow(rng), slots.num_pad, position, slots.keys, slots.values])
-    for slots, got in zip(both, student.static_decode.again(*calls), strict=True):
-        close(got, alone(small.here, slots.prompts), atol=1e-8)
+    steps_again(student, both, rng)
+
+
+@checks("static_decode")
+def test_slots_of_a_view(student, rng):
+    """keys and values that are views: one slot of them is written, no value is asked for, and all is made on their device"""
+    small = Small(student, rng, dtype=torch.float64)
+    slots = Slots(rng, [2, 6, 5], room=2, garbage=9.0, small=small, dtype=torch.float64, across=True)
+    before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
+    with student.counting() as work:
+        got = slots.step(student, rng)
+    close(got, alone(small.here, slots.prompts), atol=1e-8)
+    equal(work.waits, 0, what="values that Python asked a tensor for")
+    for old, new, right in zip(before, (slots.keys, slots.values), slots.due(), strict=True):
+        old[..., position, :] = right
+        close(new, old, atol=1e-8)
+    keys = torch.zeros(tiny().config.num_hidden_layers, 3, tiny().config.num_key_value_heads, 6, tiny().config.head_dim).bfloat16()
+    model = student.model(TINY, dtype=torch.bfloat16, device="meta")
+    given = [torch.zeros(3, 1, dtype=torch.int64), torch.tensor([0, 3, 1]), torch.tensor(3), keys, keys.clone()]
+    rehearsal = student.static_decode.on_meta(model, *given)
+    in_bfloat16(rehearsal)
+    that(not rehearsal.asked, "a value of a tensor was asked for", expected="tensors all the way", got=rehearsal.asked)
 
 
 @checks("static_decode")
@@ -612,9 +699,10 @@ def test_many_slots(student, reference, rng):
 @checks("static_decode")
 def test_bfloat16_slots(student, rng):
     """bfloat16: at most twice the error of PyTorch's own"""
-    slots = Slots(rng, [12, 5, 20, 8] * 3, room=4, dtype=torch.bfloat16)
-    got = slots.step(student, rng)
-    as_near_as_torch(got, slots.prompts, torch.bfloat16)
+    for wider in (0, 851):  # bfloat16 counts to 256
+        slots = Slots(rng, [12, 5, 20, 8], room=4, garbage=10.0, wider=wider, dtype=torch.bfloat16)
+        got = slots.step(student, rng)
+        as_near_as_torch(got, slots.prompts, torch.bfloat16)
 
 
 # ---- capture_decode ------------------------------------------------------------------------------------------------
@@ -634,6 +722,29 @@ def test_random_captures(student, rng):
         ids = torch.ones(len(lengths), 1, dtype=torch.int64)
         for _ in range(2):
             raises(ValueError, lambda s=step, i=ids: s(i))
+
+
+@checks("capture_decode")
+def test_two_captures_of_one_shape(student, rng):
+    """two captured steps for the same keys and values, which are views: the second goes on where the first has stopped"""
+    small = Small(student, rng, dtype=torch.float64)
+    for lengths, room, across in (([4, 1, 3], 3, False), ([2, 2], 4, True)):
+        captures_again(student, Slots(rng, lengths, room=room, small=small, dtype=torch.float64, across=across), rng, 2)
+
+
+@checks("capture_decode")
+def test_rehearsed_random_model(student, rng):
+    """on a CUDA emulator: four replays of one recording, without a wait; with no slot left, the first step is refused"""
+    small = Small(student, rng, dtype=torch.float64)
+    slots = Slots(rng, [2, 7], room=4, garbage=5.0, small=small, dtype=torch.float64)
+    given = [small.there, slots.num_pad, slots.filled, slots.keys, slots.values]
+    fed, want = [], []
+    for _ in range(4):
+        fed.append([slots.grow(rng)])
+        want.append(alone(small.here, slots.prompts))
+    four_replays(student.capture_decode.on_gpu(*given, then=fed), want, torch.float64)
+    full = [small.there, slots.num_pad, slots.filled, slots.keys, slots.values]
+    raises(ValueError, lambda: student.capture_decode.on_gpu(*full, then=[[torch.tensor([[5], [1]])]]))
 
 
 @checks("capture_decode")
