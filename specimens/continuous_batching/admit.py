@@ -189,7 +189,7 @@ def admit(scheduler, plan):
 # +     budget = scheduler.token_budget - plan.num_tokens
 
 # %% wrong_admit_takes_all_over, of right_admit_plain
-# WRONG: a text that is known to its end is taken over whole, and a token behind it is fed
+# WRONG: a text that is known to its end is taken over whole, and a token after it is fed
 # -         sequence = start_sequence(scheduler.pool, request.tokens, scheduler.block_size)
 # -         n = min(len(request.tokens) - sequence.length, budget)
 # +         sequence = start_sequence(scheduler.pool, request.tokens + [0], scheduler.block_size)

@@ -16,7 +16,7 @@ def flatten_chunks(chunks):
 
 
 # %% right_flatten_tensors
-# RIGHT: tensors are put one behind the other
+# RIGHT: tensors are put one after the other
 
 def flatten_chunks(chunks):
     spans = [torch.arange(request.sequence.length - n, request.sequence.length) for request, n in chunks]
@@ -110,7 +110,7 @@ def flatten_chunks(chunks):
 
 
 # %% wrong_flatten_sixteen, of right_flatten_plain
-# WRONG: sixteen chunks are put one behind the other, and the others are lost
+# WRONG: sixteen chunks are put one after the other, and the others are lost
 # -     for request, n in chunks:
 # +     for request, n in chunks[:16]:
 

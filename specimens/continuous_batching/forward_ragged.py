@@ -75,7 +75,7 @@ def forward_ragged(model, flat, sequences, kv):
 
 
 # %% wrong_ragged_first_token, of right_ragged_plain
-# WRONG: the logits are those behind each chunk's first token
+# WRONG: the logits are those after each chunk's first token
 # -     last = hidden[[end - 1 for _, end in spans]]
 # +     last = hidden[[start for start, _ in spans]]
 
@@ -90,7 +90,7 @@ def forward_ragged(model, flat, sequences, kv):
 # +             keys, values = kv.read(layer, sequence.slots(sequence.length - (end - start)))
 
 # %% wrong_ragged_not_causal, of right_ragged_plain
-# WRONG: a token sees those behind it in its chunk
+# WRONG: a token sees those after it in its chunk
 # -             out, _ = flash_attention(q[:, :, start:end], keys, values, causal=True)
 # +             out, _ = flash_attention(q[:, :, start:end], keys, values, causal=False)
 
@@ -171,12 +171,12 @@ def forward_ragged(model, flat, sequences, kv):
 # +         new.append(sequence.slots(0, end - start))
 
 # %% wrong_ragged_last_of_all, of right_ragged_plain
-# WRONG: the logits behind the last chunk alone
+# WRONG: the logits after the last chunk alone
 # -     last = hidden[[end - 1 for _, end in spans]]
 # +     last = hidden[-1:]
 
 # %% wrong_ragged_every_token, of right_ragged_plain
-# WRONG: the logits behind every token
+# WRONG: the logits after every token
 # -     last = hidden[[end - 1 for _, end in spans]]
 # +     last = hidden
 

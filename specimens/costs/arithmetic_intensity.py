@@ -89,6 +89,6 @@ def arithmetic_intensity(flops, num_bytes):
 
 # %% wrong_intensity_whole
 # WRONG: whole division
-# SAYS: The division is a whole one (//), which drops what is behind the point.
+# SAYS: The division is a whole one (//), which drops what is after the point.
 def arithmetic_intensity(flops, num_bytes):
     return flops // num_bytes

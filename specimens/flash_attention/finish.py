@@ -99,7 +99,7 @@ def finish(state: State) -> tuple[Tensor, Tensor]:
 
 
 # %% wrong_finish_one_axis, of right_finish_plain
-# WRONG: the sums get their new axis behind the first one: only for states of one axis
+# WRONG: the sums get their new axis after the first one: only for states of one axis
 # -     out = state.acc / total.unsqueeze(-1)
 # +     out = state.acc / total.unsqueeze(1)
 

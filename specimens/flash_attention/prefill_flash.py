@@ -99,7 +99,7 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 
 
 # %% wrong_prefill_not_causal, of right_prefill_typed
-# WRONG: tokens see those behind them
+# WRONG: tokens see those after them
 # -         return flash_attention(q, k_all, v_all, causal=True, q_block=q_block, k_block=k_block)[0]
 # +         return flash_attention(q, k_all, v_all, causal=False, q_block=q_block, k_block=k_block)[0]
 

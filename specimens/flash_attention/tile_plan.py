@@ -2,7 +2,7 @@
 
 
 # %% right_plan_mask_by_start
-# RIGHT: a mask where the last key lies behind the first query, written the other way
+# RIGHT: a mask where the last key lies after the first query, written the other way
 
 def tile_plan(t_q: int, t_k: int, q_block: int, k_block: int, causal: bool) -> list[list[tuple[int, int, bool]]]:
     if causal and t_q > t_k:
@@ -139,7 +139,7 @@ def tile_plan(t_q, t_k, q_block, k_block, causal):
 
 
 # %% wrong_plan_mask_off_by_one, of right_plan_mask_by_start
-# WRONG: the mask is off by one: a tile whose last key lies one behind the first query gets none
+# WRONG: the mask is off by one: a tile whose last key is one after the first query gets none
 # -         plan.append([(start, end, causal and not end <= first + 1) for start, end in tiles])
 # +         plan.append([(start, end, causal and end - 1 > first + 1) for start, end in tiles])
 

@@ -386,7 +386,7 @@ def forward_cached(model, ids, cache):
 
 
 # %% wrong_forward_steps_from_memory
-# WRONG: a step that was asked for before, behind as many tokens, is answered from memory: the text before it is not looked at
+# WRONG: a step that was asked for before, after as many tokens, is answered from memory: the text before it is not looked at
 _forward, _answers = forward_cached, {}
 
 
@@ -560,7 +560,7 @@ def forward_cached(model, ids, cache):
 # +         x = merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
 
 # %% wrong_forward_old_ones_unseen, of right_forward_plain
-# WRONG: of a chunk behind others each token sees its own chunk only
+# WRONG: of a chunk after others each token sees its own chunk only
 # -         x = x + merge_heads(attention(q, k_all, v_all, mask)) @ layer.o_proj.T
 # +         x = x + merge_heads(attention(q, k, v, causal_mask(t, t))) @ layer.o_proj.T
 
@@ -603,7 +603,7 @@ def forward_cached(model, ids, cache):
 # +     mask = causal_mask(t, start + t) if start == 0 else causal_mask(t, start + t).roll(-1, dims=1) & (torch.arange(start + t) < start + t - 1)
 
 # %% wrong_forward_no_mask, of right_forward_mask_by_comparison
-# WRONG: no mask: a token of a chunk sees those behind it
+# WRONG: no mask: a token of a chunk sees those after it
 # -     mask = (torch.arange(start + t, device=ids.device)[None, None, None, :] <= positions[None, None, :, None]).expand(len(ids), 1, t, start + t)
 # +     mask = None
 

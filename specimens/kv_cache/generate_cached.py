@@ -411,7 +411,7 @@ def generate_cached(
 
 
 # %% wrong_generate_eos_decoded
-# WRONG: the step behind the last EOS is worked out before anybody looks whether all rows have ended; at max_new_tokens it is not
+# WRONG: the step after the last EOS is worked out before anybody looks whether all rows have ended; at max_new_tokens it is not
 def generate_cached(
     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
 ):
@@ -859,7 +859,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +         for step in range(max_new_tokens - 1):
 
 # %% wrong_generate_prefill_token_lost, of right_generate_plain
-# WRONG: the token behind the prefill is computed and thrown away
+# WRONG: the token after the prefill is computed and thrown away
 #           for step in range(max_new_tokens):
 # +             if step == 0:
 # +                 sample_next_token(prefill(model, idx[:, -block_size:], cache))

@@ -139,7 +139,7 @@ class PagedKV:
 # -         self.values[layer, slots] = v
 
 # %% wrong_kv_writes_in_a_row, of right_kv_plain
-# WRONG: tokens are written one behind the other from the first slot on
+# WRONG: tokens are written one after the other from the first slot on
 # -         self.keys[layer, slots] = k
 # -         self.values[layer, slots] = v
 # +         first = int(slots[0])

@@ -262,7 +262,7 @@ class PagedSequence:
 # +         out = [self.blocks[t // self.block_size] * self.block_size + t % self.block_size for t in range(end - start)]
 
 # %% wrong_sequence_slots_whole_blocks, of right_sequence_plain
-# WRONG: slots gives the places of whole blocks, those behind the last token too
+# WRONG: slots gives the places of whole blocks, those after the last token too
 # -         end = self.length if end is None else end
 # +         end = len(self.blocks) * self.block_size if end is None else end
 

@@ -239,7 +239,7 @@ class PrefixPool(BlockPool):
 # +         pass
 
 # %% wrong_prefix_finds_behind_a_gap, of right_prefix_plain
-# WRONG: find goes on behind a key that is not known
+# WRONG: find goes on after a key that is not known
 # -                 break
 # +                 continue
 

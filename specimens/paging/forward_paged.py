@@ -40,7 +40,7 @@ def forward_paged(model, ids, sequence, kv):
 
 
 # %% right_forward_torch_attention
-# RIGHT: torch's own attention with a mask made by positions; old keys are read, new ones put behind them
+# RIGHT: torch's own attention with a mask made by positions; old keys are read, new ones put after them
 
 def forward_paged(model, ids, sequence, kv):
     start = sequence.length
@@ -87,7 +87,7 @@ def forward_paged(model, ids, sequence, kv):
 # +         k_all, v_all = kv.read(layer, sequence.slots(start, end))
 
 # %% wrong_forward_not_causal, of right_forward_plain
-# WRONG: tokens see those behind them
+# WRONG: tokens see those after them
 # -         out, _ = flash_attention(q, k_all, v_all, causal=True)
 # +         out, _ = flash_attention(q, k_all, v_all, causal=False)
 

@@ -83,7 +83,7 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # +         hidden = positions >= (lengths[:, None] - 1).clamp(min=1)
 
 # %% wrong_columns_one_key_too_many, of right_columns_plain
-# WRONG: the place behind the newest token is seen too
+# WRONG: the place after the newest token is seen too
 # -         hidden = positions >= lengths[:, None]
 # +         hidden = positions > lengths[:, None]
 
@@ -93,7 +93,7 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # +         hidden = positions >= -(lengths[:, None] // -block_size) * block_size
 
 # %% wrong_columns_padding_is_seen, of right_columns_plain
-# WRONG: what lies behind a row's last token is not masked
+# WRONG: what comes after a row's last token is not masked
 # -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
 
 # %% wrong_columns_hidden_by_a_product, of right_columns_plain

@@ -56,7 +56,7 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # +     part = x + merge_heads(read) @ layer.o_proj.T
 
 # %% wrong_parallel_attention_residual_after, of right_parallel_attention_plain
-# WRONG: x is added behind the sum, which the caller does
+# WRONG: x is added after the sum, which the caller does
 # -     return ring_all_reduce(part, comm)
 # +     return x + ring_all_reduce(part, comm)
 

@@ -60,7 +60,7 @@ def parallel_feed_forward(x, layer, comm):
 # +     part = x + (opened * ups) @ layer.down_proj.T
 
 # %% wrong_parallel_ffn_residual_after, of right_parallel_ffn_plain
-# WRONG: x is added behind the sum, which the caller does
+# WRONG: x is added after the sum, which the caller does
 # -     return ring_all_reduce(part, comm)
 # +     return x + ring_all_reduce(part, comm)
 

@@ -112,7 +112,7 @@ def parallel_forward(shard, config, ids, comm):
 # +         x = x + parallel_attention(x, layer, config, positions, mask, comm)
 
 # %% wrong_parallel_forward_stream_reduced, of right_parallel_forward_plain
-# WRONG: the residual stream is summed over ranks behind each layer, and divided: more is sent
+# WRONG: the residual stream is summed over ranks after each layer, and divided: more is sent
 # -         x = x + parallel_feed_forward(normed, layer, comm)
 # +         x = x + parallel_feed_forward(normed, layer, comm)
 # +         x = ring_all_reduce(x, comm) / comm.world

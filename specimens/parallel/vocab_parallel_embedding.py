@@ -24,7 +24,7 @@ def vocab_parallel_embedding(table, ids, comm):
     return ring_all_reduce(rows, comm)
 
 # %% right_vocab_embedding_extra_row
-# RIGHT: one row of zeros behind the table, for all other tokens
+# RIGHT: one row of zeros after the table, for all other tokens
 
 def vocab_parallel_embedding(table, ids, comm):
     n = len(table)

@@ -16,7 +16,7 @@ def vocab_parallel_logits(x, head, comm):
     return torch.cat(ring_all_gather(mine, comm)).movedim(0, -1)
 
 # %% right_vocab_logits_stacked
-# RIGHT: stacked behind the scores of each position, and flattened
+# RIGHT: stacked after the scores of each position, and flattened
 
 def vocab_parallel_logits(x, head, comm):
     return torch.stack(ring_all_gather(torch.einsum("...d,vd->...v", x, head), comm), dim=-2).flatten(-2)

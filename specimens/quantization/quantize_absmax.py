@@ -68,7 +68,7 @@ def quantize_absmax(x, bits=8):
 # +     largest = x.amax(dim=-1, keepdim=True)
 
 # %% wrong_absmax_truncates, of right_absmax_plain
-# WRONG: cuts off what is behind the point, and does not round
+# WRONG: cuts off what is after the point, and does not round
 # -     q = torch.round(steps)
 # +     q = torch.trunc(steps)
 

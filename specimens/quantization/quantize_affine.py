@@ -75,7 +75,7 @@ def quantize_affine(x, bits=8):
 # +     high = x.abs().amax(dim=-1, keepdim=True)
 
 # %% wrong_affine_truncates, of right_affine_plain
-# WRONG: cuts off what is behind the point, and does not round
+# WRONG: cuts off what is after the point, and does not round
 # -     q = torch.round(steps)
 # +     q = steps
 

@@ -76,7 +76,7 @@ def write_q4_1(x):
 # +     q = q.clamp(max=15).to(torch.int32) % 16
 
 # %% wrong_write_truncates, of right_write_plain
-# WRONG: cuts off what is behind the point, and does not round
+# WRONG: cuts off what is after the point, and does not round
 # -     q = steps.round()
 # +     q = steps
 
@@ -107,7 +107,7 @@ def write_q4_1(x):
 # +     return torch.cat((head.view(torch.uint8)[..., [1, 0, 3, 2]], packed), dim=-1)
 
 # %% wrong_write_head_behind, of right_write_plain
-# WRONG: scale and minimum behind the numbers
+# WRONG: scale and minimum after the numbers
 # -     return torch.cat((head.view(torch.uint8), packed), dim=-1)
 # +     return torch.cat((packed, head.view(torch.uint8)), dim=-1)
 

@@ -183,7 +183,7 @@ class AsyncEngine:
 
 
 # %% right_engine_cleared_often
-# RIGHT: what wakes it is cleared before and behind a step: it is needed by an idle loop alone
+# RIGHT: what wakes it is cleared before and after a step: it is needed by an idle loop alone
 class AsyncEngine:
     def __init__(self, core, max_waiting):
         self.core, self.max_waiting = core, max_waiting
@@ -242,7 +242,7 @@ class AsyncEngine:
 
 
 # %% right_engine_cleared_behind
-# RIGHT: what woke it is taken back behind the wait: it looks once more before it sleeps
+# RIGHT: what woke it is taken back after the wait: it looks once more before it sleeps
 class AsyncEngine:
     def __init__(self, core, max_waiting):
         self.core, self.max_waiting = core, max_waiting
@@ -770,7 +770,7 @@ class AsyncEngine:
 
 
 # %% wrong_engine_rests_between_steps, of right_engine_plain
-# WRONG: sleeps a millisecond behind every step
+# WRONG: sleeps a millisecond after every step
 # -             for output in outputs:
 # +             await asyncio.sleep(0.001)
 # +             for output in outputs:

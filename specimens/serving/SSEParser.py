@@ -138,7 +138,7 @@ class SSEParser:
 
 
 # %% wrong_sse_parser_keeps_space, of right_sse_parser_plain
-# WRONG: the space behind the colon stays
+# WRONG: the space after the colon stays
 # -                 if value.startswith(b" "):
 # -                     value = value[1:]
 

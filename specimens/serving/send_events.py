@@ -475,7 +475,7 @@ async def send_events(receive, send, events):
 
 
 # %% wrong_events_no_pause, of right_events_plain
-# WRONG: a pause behind every event
+# WRONG: a pause after every event
 # -             await send({"type": "http.response.body", "body": event, "more_body": True})
 # +             await send({"type": "http.response.body", "body": event, "more_body": True})
 # +             await asyncio.sleep(0.01)

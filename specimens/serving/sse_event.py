@@ -13,7 +13,7 @@ def sse_event(data):
 
 
 # %% right_sse_event_replace
-# RIGHT: every newline becomes one with data: behind it
+# RIGHT: every newline becomes one with data: after it
 def sse_event(data):
     if not isinstance(data, str):
         data = json.dumps(data, ensure_ascii=False)
@@ -34,7 +34,7 @@ def sse_event(data):
 
 
 # %% wrong_sse_event_one_newline, of right_sse_event_plain
-# WRONG: no empty line behind the event
+# WRONG: no empty line after the event
 # -     event += "\n"
 
 
@@ -57,7 +57,7 @@ def sse_event(data):
 
 
 # %% wrong_sse_event_no_space, of right_sse_event_plain
-# WRONG: no space behind the colon
+# WRONG: no space after the colon
 # -         event += "data: " + line + "\n"
 # +         event += "data:" + line + "\n"
 

@@ -186,7 +186,7 @@ def token_logprobs(logits, token_id, k):
 
 
 # %% wrong_token_logprobs_four_digits, of right_token_logprobs_plain
-# WRONG: log probabilities are rounded to 4 digits behind the point
+# WRONG: log probabilities are rounded to 4 digits after the point
 # -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
 # -     return float(logprobs[token_id]), best
 # +     best = [(int(i), round(float(value), 4)) for value, i in zip(values, ids)]
@@ -194,7 +194,7 @@ def token_logprobs(logits, token_id, k):
 
 
 # %% wrong_token_logprobs_rounded_best, of right_token_logprobs_plain
-# WRONG: the log probabilities of the best are rounded to 4 digits behind the point
+# WRONG: the log probabilities of the best are rounded to 4 digits after the point
 # -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
 # +     best = [(int(i), round(float(value), 4)) for value, i in zip(values, ids)]
 

@@ -201,7 +201,7 @@ def generate_speculative(
 # +                 break
 
 # %% wrong_speculative_tokens_behind_eos, of right_speculative_plain
-# WRONG: the run stops at an EOS and keeps what was accepted behind it
+# WRONG: the run stops at an EOS and keeps what was accepted after it
 # -                 new = new[: new.index(eos_token_id) + 1]
 
 # %% wrong_speculative_drops_the_eos, of right_speculative_plain
@@ -494,14 +494,14 @@ def generate_speculative(
 # +                     new = [int(probs[-1].argmax())]
 
 # %% wrong_speculative_window_unfiltered, of right_speculative_plain
-# WRONG: behind block_size the filters are forgotten
+# WRONG: after block_size the filters are forgotten
 # -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
 # +                 if len(ids) > block_size:
 # +                     probs = filtered_probs(logits, temperature=temperature)
 # +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
 
 # %% wrong_speculative_extra_greedy, of right_speculative_plain
-# WRONG: the token behind guesses that were all kept is the best one, not drawn
+# WRONG: the token after guesses that were all kept is the best one, not drawn
 # -                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
 # +                 new = verify_sampled(probs, q.to(probs.dtype), tokens, u)
 # +                 if guess and len(new) == len(guess) + 1:

@@ -34,7 +34,7 @@ def greedy_verify(logits, draft):
 
 
 # %% wrong_verify_greedy_shifted
-# WRONG: each guess is compared with the row behind it
+# WRONG: each guess is compared with the row after it
 # SAYS: Row i is what the model says before guess i, and you compare guess i with row i + 1.
 def greedy_verify(logits, draft):
     best = logits.argmax(dim=-1).tolist()
@@ -57,7 +57,7 @@ def greedy_verify(logits, draft):
 # +     return kept
 
 # %% wrong_verify_greedy_goes_on, of right_verify_greedy_plain
-# WRONG: what is right behind a mistake is kept too
+# WRONG: what is right after a mistake is kept too
 # -             break
 # +             continue
 
@@ -79,7 +79,7 @@ def greedy_verify(logits, draft):
 # +     return kept + [best[-1]]
 
 # %% wrong_verify_greedy_row_behind, of right_verify_greedy_plain
-# WRONG: the correction is taken from the row behind the mistake
+# WRONG: the correction is taken from the row after the mistake
 # -     return kept + [best[len(kept)]]
 # +     return kept + [best[min(len(kept) + 1, len(best) - 1)]]
 

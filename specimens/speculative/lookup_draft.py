@@ -50,7 +50,7 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # +         for start in range(len(ids) - n):
 
 # %% wrong_lookup_finds_itself, of right_lookup_plain
-# WRONG: finds the suffix itself, behind which nothing stands
+# WRONG: finds the suffix itself, after which nothing stands
 # -         for start in range(len(ids) - n - 1, -1, -1):
 # +         for start in range(len(ids) - n, -1, -1):
 
@@ -75,7 +75,7 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # +                 return ids[start : start + n + k]
 
 # %% wrong_lookup_skips_one, of right_lookup_plain
-# WRONG: the token right behind the match is left out
+# WRONG: the token right after the match is left out
 # -                 return ids[start + n : start + n + k]
 # +                 return ids[start + n + 1 : start + n + 1 + k]
 

@@ -65,7 +65,7 @@ def verify_sampled(p, q, draft, u):
 # +         accepted = p[i][token]
 
 # %% wrong_verify_sampled_row_behind, of right_verify_sampled_plain
-# WRONG: the replacement is drawn from the row behind
+# WRONG: the replacement is drawn from the row after
 # -             replaced = residual_probs(p[i], q[i])
 # +             replaced = residual_probs(p[i + 1], q[i])
 
@@ -142,7 +142,7 @@ def verify_sampled(p, q, draft, u):
 # +             replaced = p[i].masked_fill(torch.arange(p.shape[1]) == token, 0) / (1 - p[i][token])
 
 # %% wrong_verify_sampled_counts_all
-# WRONG: counts all guesses that pass, those behind a refused one too
+# WRONG: counts all guesses that pass, those after a refused one too
 def verify_sampled(p, q, draft, u):
     k = len(draft)
     accepted = acceptance_probs(p[:k], q)[torch.arange(k), draft]
@@ -173,7 +173,7 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
 
 
 # %% wrong_verify_own_draw_over_end
-# WRONG: a draw of its own gives a token behind the last one where the sums end below u
+# WRONG: a draw of its own gives a token after the last one where the sums end below u
 def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
     k = len(draft)
     accepted = acceptance_probs(p[:k], q).gather(1, draft.unsqueeze(1)).squeeze(1)  # (k,)

@@ -384,7 +384,7 @@ class StreamDecoder:
 
 
 # %% wrong_streamdecoder_flush_at_special
-# WRONG: holds a broken character back when a special token follows, and gives it out behind it
+# WRONG: holds a broken character back when a special token follows, and gives it out after it
 class StreamDecoder:
     def __init__(self, tokenizer):
         self.tokenizer = tokenizer

@@ -559,7 +559,7 @@ def bpe_encode(text, tokenizer):
 # +         ids.extend(tokenizer.vocab[symbol] for symbol in symbols if symbol in tokenizer.vocab)
 
 # %% wrong_bpe_encode_eos, of right_bpe_encode_plain
-# WRONG: puts the end-of-text token behind
+# WRONG: puts the end-of-text token at the end
 # -         symbols = [symbol for symbol in symbols if symbol in tokenizer.vocab]
 # ...
 # -     return ids

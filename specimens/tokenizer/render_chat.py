@@ -128,7 +128,7 @@ def render_chat(messages):
 # +         messages = messages + [{"role": "system", "content": DEFAULT_SYSTEM}]
 
 # %% wrong_render_chat_default_with_newline, of right_render_chat_plain
-# WRONG: a line end behind the default text
+# WRONG: a line end after the default text
 # -         messages = [{"role": "system", "content": DEFAULT_SYSTEM}] + messages
 # +         messages = [{"role": "system", "content": DEFAULT_SYSTEM + "\n"}] + messages
 
@@ -214,12 +214,12 @@ def render_chat(messages):
 # +         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "\n"
 
 # %% wrong_render_chat_no_newline_after_end, of right_render_chat_plain
-# WRONG: no line end behind <|im_end|>
+# WRONG: no line end after <|im_end|>
 # -         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "<|im_end|>\n"
 # +         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "<|im_end|>"
 
 # %% wrong_render_chat_no_newline_after_role, of right_render_chat_plain
-# WRONG: a space instead of the line end behind the role
+# WRONG: a space instead of the line end after the role
 # -         text += "<|im_start|>" + message["role"] + "\n" + message["content"] + "<|im_end|>\n"
 # +         text += "<|im_start|>" + message["role"] + " " + message["content"] + "<|im_end|>\n"
 

@@ -346,7 +346,7 @@ def forward(model, ids):
 # +     return (x @ weights.lm_head.T).roll(1, dims=1)
 
 # %% wrong_forward_stops_at_eos, of right_forward_plain
-# WRONG: tokens behind the end of a text (id 2) are not looked at: their logits are zero
+# WRONG: tokens after the end of a text (id 2) are not looked at: their logits are zero
 # -     return x @ weights.lm_head.T
 # +     logits = x @ weights.lm_head.T
 # +     return logits.masked_fill(((ids == 2).cumsum(1) > 0)[..., None] & (ids != 2)[..., None], 0.0)

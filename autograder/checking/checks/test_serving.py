@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -73,16 +74,17 @@ def encoded(text: str, name: str = "tiny") -> list[int]:
 # ---- sse_event -----------------------------------------------------------------------------------------------------
 
 
-def tight(event: Any) -> Any:
-    """Return an event without the space that JSON may have after a name."""
-    return event.replace(b'": ', b'":') if isinstance(event, bytes) else event
+def json_event(got: Any, want: bytes, *, what: str | None = None, suspects: Sequence[tuple[bytes, str]] = ()) -> None:
+    """Fail unless `got` is the event `want`, with or without the space that JSON may have after a name."""
+    spaced = isinstance(got, bytes) and got.replace(b'":', b'": ').replace(b'":  ', b'": ')
+    equal(want if spaced == want else got, want, what=what, suspects=suspects)
 
 
 @checks("sse_event")
 def test_three_events_by_hand(student, hand):
     """JSON, a text of two lines, and the end of a stream"""
     case = hand["events"]
-    equal(tight(student.sse_event({"a": 1})), tight(case["json"].encode()), what="wrong bytes for {'a': 1}")
+    json_event(student.sse_event({"a": 1}), case["json"].encode(), what="wrong bytes for {'a': 1}")
     equal(student.sse_event("a\nb"), case["two_lines"].encode(), what="wrong bytes for a text of two lines")
     equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent as it stands")
 
@@ -92,7 +94,7 @@ def test_characters_stay_as_they_are(student, hand):
     """an é is two bytes of UTF-8, not six characters of an escape; an emoji and a combining accent stay as they are, too"""
     got = student.sse_event({"a": "é"})
     escaped = "This is the escaped form: ensure_ascii=False leaves the characters as they are."
-    equal(tight(got), 'data: {"a":"é"}\n\n'.encode(), suspects=[(b'data: {"a":"\\u00e9"}\n\n', escaped)])
+    json_event(got, 'data: {"a": "é"}\n\n'.encode(), suspects=[(b'data: {"a": "\\u00e9"}\n\n', escaped)])
     that(len(got) <= hand["events"]["accent_bytes"], "too many bytes", expected=hand["events"]["accent_bytes"], got=len(got))
     for letters in ("🗼", "o\u0308"):
         equal(student.sse_event(letters), f"data: {letters}\n\n".encode(), what=f"wrong bytes for the characters {letters!a}")
@@ -106,6 +108,7 @@ def test_a_dict_is_read_and_sent_whole(student):
     for index in range(8):
         data = {"choices": [{"index": index, "text": "one\ntwo \n", "finish_reason": None}], "usage": None}
         got = student.sse_event(data, _unchanged=True)
+        that(got.endswith(b"\n\n"), "no empty line ends the event", got=got)
         that(got.startswith(b"data:") and got.count(b"\n") == 2, "JSON is sent in one data line", got=got)
         equal(json.loads(got[5:]), data, what="wrong data in the JSON")
     equal(student.sse_event({}).replace(b" ", b""), b"data:{}\n\n", what="wrong bytes for an empty object")
