@@ -14,3 +14,7 @@ class InfrastructureFault(BaseException):
 
     This is a BaseException, so that no `except Exception` in a check can turn the fault into a verdict.
     """
+
+
+class SlowStart(InfrastructureFault):
+    """A worker, or the process that forks workers, that did not answer in time: a busy machine, not a level of isolation that fails."""

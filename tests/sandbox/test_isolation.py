@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.base.errors import CourseError, InfrastructureFault
+from autograder.base.errors import CourseError, InfrastructureFault, SlowStart
 from autograder.sandbox.confine import isolation, syscalls
 from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
@@ -278,6 +278,20 @@ def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
     monkeypatch.setattr(started, "source", "0" * 64)
     with pytest.raises(InfrastructureFault, match="runs other code than this grader's"):
         WorkerChannel(Limits(), lambda tree: None, started)
+
+
+def test_a_slow_start_lowers_no_isolation(monkeypatch):
+    asked = []
+
+    def slow(limits, level):
+        asked.append(level)
+        raise SlowStart("the process that forks workers did not answer in 120 s")
+
+    monkeypatch.setattr(forkserver_pool, "ForkServer", slow)
+    source = forkserver_pool.Source()
+    with pytest.raises(InfrastructureFault, match=r"in 120 s\. Other programs keep this machine busy: run it again"):
+        source.forkserver()
+    assert (len(asked), source.refusals) == (1, {})
 
 
 def test_an_unknown_level_is_one_line():

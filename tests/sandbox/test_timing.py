@@ -16,11 +16,13 @@ from autograder.grading import timing_phase
 from autograder.grading.grade import Options
 from autograder.grading.records import read_record, record_path, write_record
 from autograder.grading.run import fresh_record, grade_all
-from autograder.sandbox.confine.limits import Limits
+from autograder.sandbox.confine import limits
+from autograder.sandbox.confine.limits import Limits, stopped_after
 from autograder.sandbox.measure import timing
 from autograder.sandbox.measure.timing import Inconclusive, Race
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
+from autograder.sandbox.protocol.worker_errors import WorkerDied
 from tests.support.submissions import hand_in, solved
 
 TOPIC = "softmax"
@@ -174,8 +176,21 @@ def softmax(logits):
 
 def test_a_call_that_runs_into_the_time_limit_is_too_slow():
     far = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
-    with pytest.raises(CheckFailed, match="too slow"):
-        Race(TOPIC, far).against(SLOW, draw, call)
+    with pytest.raises(CheckFailed, match="too slow") as failed:
+        Race(TOPIC, far).against(SLOW, draw, call, cause="It loops.")
+    assert failed.value.cause == "It loops."
+
+
+def test_a_call_that_waited_for_a_busy_machine_proves_no_cause(monkeypatch):
+    def waited(*_arguments, **_options):
+        raise WorkerDied("timeout", stopped_after(3.0))
+
+    monkeypatch.setattr(limits.os, "getloadavg", lambda: (99.0, 99.0, 99.0))
+    monkeypatch.setattr(timing, "_duel", waited)
+    with pytest.raises(CheckFailed, match="too slow") as failed:
+        Race(TOPIC, LocalStudent({})).against(SLOW, draw, call, cause="It loops.")
+    assert failed.value.cause is None
+    assert "This machine is busy" in failed.value.got
 
 
 def test_growth_that_runs_into_the_time_limit_is_too_slow():

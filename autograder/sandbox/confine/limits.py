@@ -11,6 +11,7 @@ SCRATCH_BYTES = 256 * 1024**2
 """Bytes that a submission may write in all."""
 BUSY = 2.0
 """Runnable processes per processor above which a timeout may be the machine's fault."""
+BUSY_MACHINE = "This machine is busy"
 
 
 def stopped_after(seconds: float, *, waited: bool = True) -> str:
@@ -24,7 +25,7 @@ def stopped_after(seconds: float, *, waited: bool = True) -> str:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if not waited or load <= BUSY * processors:
         return message
-    return f"{message} This machine is busy (a load of {load:.0f} on {processors} processors): run it again later."
+    return f"{message} {BUSY_MACHINE} (a load of {load:.0f} on {processors} processors): run it again later."
 
 
 @dataclass(frozen=True)

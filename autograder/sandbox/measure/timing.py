@@ -36,7 +36,7 @@ from ...authoring import CheckFailed, Student, close, equal
 from ...base.course_table import earlier_sources, solution_source
 from ...base.errors import InfrastructureFault
 from ...base.verdicts import TOO_SLOW
-from ..confine.limits import Limits
+from ..confine.limits import BUSY_MACHINE, Limits
 from ..process import forkserver_pool
 from ..process.forkserver_client import ForkServer
 from ..process.local import LocalStudent
@@ -73,6 +73,11 @@ Agree = Callable[[Any, Any, Any], None]
 
 class Inconclusive(Exception):
     """A race without a verdict: its rounds disagree, or this machine cannot tell the rivals apart just now."""
+
+
+def _cause_of_timeout(died: WorkerDied, cause: str | None) -> str | None:
+    """Return the cause of a call stopped at its limit: none if it may have waited for a busy machine."""
+    return None if BUSY_MACHINE in str(died) else cause
 
 
 class Race:
@@ -114,7 +119,7 @@ class Race:
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
-                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=_cause_of_timeout(died, cause)) from None
         if not won:
             median = statistics.median(ratios)
             self.times = {"": {"reference": 1.0, "yours": median, "naive version": spread}}
@@ -151,7 +156,7 @@ class Race:
             except WorkerDied as died:
                 if died.outcome != "timeout":
                     raise
-                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=cause) from None
+                raise CheckFailed(TOO_SLOW, expected=expected, got=str(died), cause=_cause_of_timeout(died, cause)) from None
             shown = grown if well or grown.share >= slower.share else slower
             self.ratios, self.limit, self.of = shown.ratios, shown.limit, shown.of
             if not well:

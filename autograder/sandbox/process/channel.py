@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from ...base.errors import InfrastructureFault
+from ...base.errors import InfrastructureFault, SlowStart
 from ..confine.budget import Budget
 from ..confine.limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
 from ..protocol import wire
@@ -78,7 +78,7 @@ class WorkerChannel:
         """Wait for the first frame, which confirms that the worker is confined, and read the worker's process id."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
-            raise InfrastructureFault(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
+            raise SlowStart(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
         if hasattr(socket, "SO_PASSCRED"):
             _, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)
             for level, kind, data in ancillary:

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import InfrastructureFault
+from ...base.errors import InfrastructureFault, SlowStart
 from ..confine import isolation
 from ..confine.confine import source_sha256
 from ..confine.limits import Limits
@@ -120,7 +120,7 @@ class ForkServer:
         while not line.endswith(b"\n"):
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.control], [], [], left)[0]:
-                raise InfrastructureFault(f"the process that forks workers did not answer in {seconds:.0f} s\n{self._log_tail()}")
+                raise SlowStart(f"the process that forks workers did not answer in {seconds:.0f} s")
             piece = self.control.recv(4096)  # nothing follows the line: it answers, and then waits
             if not piece:
                 raise InfrastructureFault(f"the process that forks workers ended\n{self._log_tail()}")

@@ -10,7 +10,7 @@ import atexit
 import sys
 import threading
 
-from ...base.errors import CourseError, InfrastructureFault
+from ...base.errors import CourseError, InfrastructureFault, SlowStart
 from ..confine.confine import LEVELS
 from ..confine.limits import Limits
 from .channel import WorkerChannel
@@ -89,16 +89,24 @@ class Source:
         return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
 
     def _first_that_works(self, levels: list[str], limits: Limits) -> ForkServer:
-        """Return the first fork server whose workers can set up its level's confinement; a forked worker proves it."""
+        """Return the first fork server whose workers can set up its level's confinement; a forked worker proves it.
+
+        A slow start refuses no level: a busy machine must not lower the isolation.
+        """
         for level in levels:
             try:
                 started = ForkServer(limits, level)
+            except SlowStart as slow:
+                raise busy(slow) from None
             except InfrastructureFault as fault:
                 self._refuse(level, str(fault))
                 continue
             try:
                 WorkerChannel(limits, lambda tree: None, started).close()
                 return started
+            except SlowStart as slow:
+                started.close()
+                raise busy(slow) from None
             except InfrastructureFault as fault:
                 self._refuse(level, str(fault))
                 started.close()
@@ -109,6 +117,11 @@ class Source:
 
     def _why(self) -> str:
         return "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
+
+
+def busy(slow: SlowStart) -> SlowStart:
+    """Return the fault of a slow start as a person reads it."""
+    return SlowStart(f"no worker could be started: {slow}. Other programs keep this machine busy: run it again when they have finished.")
 
 
 source = Source()
