@@ -74,7 +74,7 @@ def encoded(text: str, name: str = "tiny") -> list[int]:
 # ---- sse_event -----------------------------------------------------------------------------------------------------
 
 
-def json_event(got: Any, want: bytes, *, what: str | None = None, suspects: Sequence[tuple[bytes, str]] = ()) -> None:
+def json_event(got: Any, want: bytes, *, what: str = "wrong value", suspects: Sequence[tuple[bytes, str]] = ()) -> None:
     """Fail unless `got` is the event `want`, with or without the space that JSON may have after a name."""
     spaced = isinstance(got, bytes) and got.replace(b'":', b'": ').replace(b'":  ', b'": ')
     equal(want if spaced == want else got, want, what=what, suspects=suspects)
