@@ -106,12 +106,13 @@ def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -
         lines += [f"## Day {day.number}, {day.title}", ""]
         together: dict[tuple[str, str, str, str], list[str]] = {}
         for entry in entries:
-            of = (entry["origin"], entry["where"], entry["before"] if answers else "", entry.get("reason", SURVIVES))
+            reason = f"Reason: {entry['reason']}" if "reason" in entry else SURVIVES
+            of = (entry["origin"], entry["where"], entry["before"] if answers else "", reason)
             together.setdefault(of, []).append(entry["after"])
         for (origin, where, before, reason), afters in together.items():
             place = f"`{where}`" if origin == "reference" else f"`{where}` in `{origin}`"
             becomes = "; or ".join(inline(after) for after in afters)
             changed = f"{inline(before)} becomes {becomes}" if answers else f"{len(afters)} change{'s' if len(afters) > 1 else ''}"
-            lines.append(f"- {place}: {changed}.\n  Reason: {reason.rstrip('.')}.")
+            lines.append(f"- {place}: {changed}.\n  {reason.rstrip('.')}.")
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"

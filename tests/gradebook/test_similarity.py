@@ -134,7 +134,7 @@ def test_two_right_answers_of_three_lines_are_not(tmp_path, monkeypatch):
     # The same idea in the same three lines, but for its names, and none of the course's: what else would one write?
     first = """def temperature_probs(logits, temperature):
     scaled = logits.double().div(temperature)
-    lifted = torch.exp(scaled - scaled.logsumexp(-1, keepdim=True))
+    lifted = scaled.sub(scaled.amax(-1, True)).exp2().pow(1.0).cumsum(-1)
     return lifted.type_as(logits)"""
     second = first.replace("scaled", "x").replace("lifted", "probs")
     works = {"ada": notebook({"temperature_probs": first}), "bob": notebook({"temperature_probs": second})}

@@ -304,7 +304,7 @@ def test_only_what_has_changed_is_checked_again(work, monkeypatch):
 
 
 def test_an_unknown_topic_is_refused(work):
-    with pytest.raises(CourseError, match="there is no topic"):
+    with pytest.raises(CourseError, match="no topic 'foo': choose one of"):
         earlier.earlier_module("foo")
 
 

@@ -329,10 +329,10 @@ def test_what_the_pages_say_of_mutants(tmp_path):
     assert "| Day 1, Softmax | 1,200 | 1,198 | 1 | 1 | today, commit abc |" in section
     assert "- survives: a change in `softmax/reference`, `softmax`" in section
     page = mutants.page([told], syllabus())
-    assert "- `softmax`: `x = y` becomes `x = 2`; or `` x = ⏎ `3` ``.\n  Y is 2 here, always." in page
+    assert "- `softmax`: `x = y` becomes `x = 2`; or `` x = ⏎ `3` ``.\n  Reason: y is 2 here, always." in page
     assert "- `softmax`: `x = y` becomes `x = 1`.\n  **Survives**" in page
     bare = mutants.page([told], syllabus(), answers=False)
-    assert "- `softmax`: 2 changes.\n  Y is 2 here, always." in bare
+    assert "- `softmax`: 2 changes.\n  Reason: y is 2 here, always." in bare
     assert "x =" not in bare
     assert mutants.section([], syllabus()) == ["No mutants were made for this page."]
     (tmp_path / "mutants.json").write_text("{}")
