@@ -7,8 +7,10 @@ import pytest
 from autograder.base.course_table import known_topics
 from autograder.base.errors import CourseError
 from autograder.base.specimen_files import SPECIMENS, find_specimens
+from autograder.base.verdicts import PASS
 from autograder.checking import asked
-from autograder.checking.runner import load_checks, reference
+from autograder.checking.runner import load_checks, reference, run_checks
+from autograder.sandbox.process.local import LocalStudent
 
 each_topic = pytest.mark.parametrize("topic", known_topics())
 
@@ -29,6 +31,12 @@ def test_every_exercise_has_rules_and_every_rule_is_asked(topic):
 def test_every_visible_check_asks_a_rule(topic):
     named = {check.name for rule in asked.rules(topic) for check in rule.visible}
     assert [check.name for check in load_checks(topic) if not check.hidden and check.name not in named] == []
+
+
+@each_topic
+def test_no_check_passes_where_nothing_is_written(topic):
+    verdicts = run_checks(topic, load_checks(topic), LocalStudent({}))
+    assert [verdict.check for verdict in verdicts if verdict.outcome == PASS] == []
 
 
 def test_no_hidden_check_has_the_name_of_a_visible_one():
