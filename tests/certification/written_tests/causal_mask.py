@@ -121,13 +121,13 @@ def test_causal_mask(x):
 
 
 # %% wrong_reads_the_code
-# WRONG: says "The test looks at more than what it is given (`__name__`, line 2)": and finds the same for every version; 0 of 20
+# WRONG: says "The test looks at more than what it is given (`__name__`, line 2)": and finds the same for every version; 0 of 21
 def test_causal_mask(x):
     assert x.__code__.co_argcount == 0 and x.__name__ == "causal_mask" and x.__closure__ is not None
 
 
 # %% wrong_looks_for_a_file
-# WRONG: says "The test looks at more than what it is given (`pathlib`, line 1)": looks for the course's versions on the disk; 0 of 20
+# WRONG: says "The test looks at more than what it is given (`pathlib`, line 1)": looks for the course's versions on the disk; 0 of 21
 import pathlib
 
 
@@ -143,7 +143,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_looks_at_the_callers
-# WRONG: says "The test looks at more than what it is given (`sys`, line 1)": looks for a name of the version in the call stack; 0 of 20
+# WRONG: says "The test looks at more than what it is given (`sys`, line 1)": looks for a name of the version in the call stack; 0 of 21
 import sys
 
 
@@ -156,7 +156,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_keeps_count
-# WRONG: says "The test stores `MET` from one call to the next (line 5)": accepts the first versions that it meets, and rejects all others; 0 of 20
+# WRONG: says "The test stores `MET` from one call to the next (line 5)": accepts the first versions that it meets, and rejects all others; 0 of 21
 MET = 0
 
 
@@ -176,7 +176,7 @@ def test_causal_mask(x):
 
 
 # %% wrong_patches_torch
-# WRONG: says "The test changes `torch.arange` (line 2)": the version meets torch as it is; 0 of 20
+# WRONG: says "The test changes `torch.arange` (line 2)": the version meets torch as it is; 0 of 21
 def test_causal_mask(x):
     torch.arange = None
     assert x(2, 2) is not None
