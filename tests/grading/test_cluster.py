@@ -331,7 +331,7 @@ def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypa
 def test_two_runs_that_want_different_levels_do_not_share_a_worker():
     with dask_worker._at("auto"):
         refused = dask_worker.agree(dask_worker.terms(SOFTMAX, OPTIONS, "landlock"))
-    assert "another run grades there at isolation auto" in refused["refused"]
+    assert "another run grades there at isolation level auto" in refused["refused"]
     forkserver_pool.want("auto")
 
 

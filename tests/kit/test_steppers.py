@@ -307,7 +307,7 @@ def test_the_tiles_say_what_absorb_and_finish_say(shown):
                 assert ("not in the plan" in said) == (start >= visible)
                 assert ("is masked" in said) == (start < visible < start + TILE)
                 fades = float("-inf") < float(before.m) < float(state.m)
-                assert (f"counts {four_digits(float((before.m - state.m).exp()))} times" in said) == fades
+                assert (f"count {four_digits(float((before.m - state.m).exp()))} times" in said) == fades
             page.keyboard.press("ArrowRight")
             out, lse = finish(state)
             assert words(page).startswith(f"Finished: out {four_digits(float(out))}, lse {four_digits(float(lse))}. Three numbers")
