@@ -42,7 +42,7 @@ class watching(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.prints: list[Fingerprint] = []
-        self._seen: dict[int, set[tuple[int, ...]]] = {}  # by the address of the memory
+        self._seen: dict[int, set[tuple[int, int, int]]] = {}  # by the address of the memory
 
     def __enter__(self) -> list[Fingerprint]:
         super().__enter__()
@@ -62,10 +62,10 @@ class watching(TorchDispatchMode):
         return out
 
     def _note(self, tensor: Tensor) -> None:
-        address, *state = _state(tensor)
+        address, state = _state(tensor)
         seen = self._seen.setdefault(address, set())
-        if tuple(state) not in seen and len(self.prints) < MAX_PRINTS:
-            seen.add(tuple(state))
+        if state not in seen and len(self.prints) < MAX_PRINTS:
+            seen.add(state)
             self.prints.append(print_of(tensor))
 
 
@@ -75,7 +75,7 @@ def _floating(values: Any) -> list[Tensor]:
     return [leaf for leaf in leaves if leaf.is_floating_point() and not leaf.is_meta and 0 < leaf.numel() <= MAX_ENTRIES]
 
 
-def _state(tensor: Tensor) -> tuple[int, int, int, int]:
-    """Return a key of a tensor. Another order of its entries gives the same key; a write in place changes the key."""
+def _state(tensor: Tensor) -> tuple[int, tuple[int, int, int]]:
+    """Return a tensor's address, and a key of its state there: the same in another order of its entries, another after a write in place."""
     version = 0 if tensor.is_inference() else tensor._version
-    return tensor.untyped_storage().data_ptr(), int(tensor.storage_offset()), tensor.numel(), version
+    return tensor.untyped_storage().data_ptr(), (int(tensor.storage_offset()), tensor.numel(), version)
