@@ -17,4 +17,4 @@ class InfrastructureFault(BaseException):
 
 
 class SlowStart(InfrastructureFault):
-    """A worker, or the process that forks workers, that did not answer in time: a busy machine, not a level of isolation that fails."""
+    """A worker, or the process that forks workers, that did not answer in time. This says nothing of its level of isolation."""

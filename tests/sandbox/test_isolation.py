@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import sysconfig
@@ -12,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from autograder.base.errors import CourseError, InfrastructureFault, SlowStart
-from autograder.sandbox.confine import isolation, syscalls
-from autograder.sandbox.process import forkserver_pool
+from autograder.sandbox.confine import isolation, limits, syscalls
+from autograder.sandbox.process import channel, forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
 ROOT = Path(__file__).parents[2]
@@ -280,18 +282,47 @@ def test_a_worker_with_other_code_than_the_graders_is_refused(monkeypatch):
         WorkerChannel(Limits(), lambda tree: None, started)
 
 
-def test_a_slow_start_lowers_no_isolation(monkeypatch):
-    asked = []
+@pytest.mark.parametrize("load", [0.0, 99.0])
+def test_a_slow_start_lowers_no_isolation(monkeypatch, load):
+    asked, (ours, silent) = [], socket.socketpair()
+    monkeypatch.setattr(limits.os, "getloadavg", lambda: (load, load, load))
 
-    def slow(limits, level):
-        asked.append(level)
-        raise SlowStart("the process that forks workers did not answer in 120 s")
+    class Slow(forkserver_pool.ForkServer):
+        def __init__(self, limits, level):
+            asked.append(level)
+            self.control = ours
+            self._line(0.01)
 
-    monkeypatch.setattr(forkserver_pool, "ForkServer", slow)
+        def _log_tail(self):
+            return "the last lines of its log"
+
+    monkeypatch.setattr(forkserver_pool, "ForkServer", Slow)
     source = forkserver_pool.Source()
-    with pytest.raises(InfrastructureFault, match=r"in 120 s\. Other programs keep this machine busy: run it again"):
+    with silent, ours, pytest.raises(SlowStart) as fault:
         source.forkserver()
     assert (len(asked), source.refusals) == (1, {})
+    said, log = str(fault.value).split("\n")
+    assert said.startswith("the process that forks workers did not answer in 0 s.")
+    assert ("This machine is busy (a load of 99 on" in said) == (load == 99.0)
+    assert log == "the last lines of its log"
+
+
+def test_a_worker_that_sends_half_a_frame_lowers_no_isolation(monkeypatch):
+    started = []
+
+    class Forks:
+        def fork(self, theirs):
+            words = [sys.executable, "-c", f"import os, time; os.write({theirs.fileno()}, b'\\0'); time.sleep(60)"]
+            started.append(subprocess.Popen(words, pass_fds=[theirs.fileno()], start_new_session=True))
+            return started[0].pid, ""
+
+    def soon(pid, seconds, factor):
+        return limits.Deadline(pid, 0.05, factor)
+
+    monkeypatch.setattr(channel, "Deadline", soon)
+    with pytest.raises(SlowStart, match="a new worker did not answer in 20 s"):
+        channel.WorkerChannel(limits.Limits(), lambda tree: None, Forks())
+    assert started[0].wait(10) == -signal.SIGKILL
 
 
 def test_an_unknown_level_is_one_line():

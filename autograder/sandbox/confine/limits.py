@@ -20,12 +20,16 @@ def stopped_after(seconds: float, *, waited: bool = True) -> str:
     waited: whether the limit of wall time was reached, not that of processor time. The message then says that a correct answer may have
     waited for a busy machine.
     """
-    message = f"stopped after {seconds:g} s: does it end?"
+    return f"stopped after {seconds:g} s: does it end?" + (busy_machine() if waited else "")
+
+
+def busy_machine() -> str:
+    """Return a sentence to add to a message, with the load, if the machine is busy; else an empty text."""
     processors = os.cpu_count() or 1
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if not waited or load <= BUSY * processors:
-        return message
-    return f"{message} {BUSY_MACHINE} (a load of {load:.0f} on {processors} processors): run it again later."
+    if load <= BUSY * processors:
+        return ""
+    return f" {BUSY_MACHINE} (a load of {load:.0f} on {processors} processors): run it again later."
 
 
 @dataclass(frozen=True)

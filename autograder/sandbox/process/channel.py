@@ -15,13 +15,13 @@ from typing import Any
 
 import torch
 
-from ...base.errors import InfrastructureFault, SlowStart
+from ...base.errors import InfrastructureFault
 from ..confine.budget import Budget
 from ..confine.limits import SCRATCH_BYTES, Deadline, Limits, stopped_after
 from ..protocol import wire
 from ..protocol.shared_objects import kit_dataclasses
 from ..protocol.worker_errors import WorkerDied, nonsense
-from .forkserver_client import FORK_SECONDS, ForkServer
+from .forkserver_client import FORK_SECONDS, ForkServer, slow_start
 
 PIECE_BYTES = 65_536
 AHEAD_BYTES = 32_768
@@ -78,7 +78,7 @@ class WorkerChannel:
         """Wait for the first frame, which confirms that the worker is confined, and read the worker's process id."""
         if not select.select([self.socket], [], [], FORK_SECONDS)[0]:
             self.close()
-            raise SlowStart(f"a new worker did not answer in {FORK_SECONDS:.0f} s")
+            raise slow_start("a new worker", FORK_SECONDS)
         if hasattr(socket, "SO_PASSCRED"):
             _, ancillary, _, _ = self.socket.recvmsg(1, socket.CMSG_SPACE(CREDENTIALS.size), socket.MSG_PEEK)
             for level, kind, data in ancillary:
@@ -89,6 +89,8 @@ class WorkerChannel:
             hello = self._receive(Deadline(self.pid, FORK_SECONDS, 1.0))["hello"]
         except (WorkerDied, wire.WireError, KeyError) as error:
             self.close()
+            if isinstance(error, WorkerDied) and error.outcome == "timeout":
+                raise slow_start("a new worker", FORK_SECONDS) from None
             raise InfrastructureFault(f"a new worker ended at once ({error})") from None
         if "error" in hello:
             self.close()

@@ -20,7 +20,7 @@ from typing import Any
 from ...base.errors import InfrastructureFault, SlowStart
 from ..confine import isolation
 from ..confine.confine import source_sha256
-from ..confine.limits import Limits
+from ..confine.limits import Limits, busy_machine
 from .forkserver import remove
 
 FORKSERVER_START_SECONDS = 120.0
@@ -38,6 +38,11 @@ def _in_a_lasting_thread(function: Callable[..., Any], *args: Any, **kwargs: Any
     would be killed at the end of that pool.
     """
     return _lasting.submit(function, *args, **kwargs).result()
+
+
+def slow_start(who: str, seconds: float, log: str = "") -> SlowStart:
+    """Return the fault of a process that did not answer in time. It names the load of a busy machine."""
+    return SlowStart(f"{who} did not answer in {seconds:.0f} s.{busy_machine()}\n{log}".rstrip())
 
 
 class ForkServer:
@@ -120,7 +125,7 @@ class ForkServer:
         while not line.endswith(b"\n"):
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.control], [], [], left)[0]:
-                raise SlowStart(f"the process that forks workers did not answer in {seconds:.0f} s")
+                raise slow_start("the process that forks workers", seconds, self._log_tail())
             piece = self.control.recv(4096)  # nothing follows the line: it answers, and then waits
             if not piece:
                 raise InfrastructureFault(f"the process that forks workers ended\n{self._log_tail()}")

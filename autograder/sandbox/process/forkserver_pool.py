@@ -94,22 +94,17 @@ class Source:
         A slow start refuses no level: a busy machine must not lower the isolation.
         """
         for level in levels:
+            started = None
             try:
                 started = ForkServer(limits, level)
-            except SlowStart as slow:
-                raise busy(slow) from None
-            except InfrastructureFault as fault:
-                self._refuse(level, str(fault))
-                continue
-            try:
                 WorkerChannel(limits, lambda tree: None, started).close()
                 return started
-            except SlowStart as slow:
-                started.close()
-                raise busy(slow) from None
             except InfrastructureFault as fault:
+                if started is not None:
+                    started.close()
+                if isinstance(fault, SlowStart):
+                    raise
                 self._refuse(level, str(fault))
-                started.close()
         raise InfrastructureFault(f"no worker could be started: {self._why()}")
 
     def _refuse(self, level: str, reason: str) -> None:
@@ -117,11 +112,6 @@ class Source:
 
     def _why(self) -> str:
         return "; ".join(f"{name}: {reason}" for name, reason in self.refusals.items())
-
-
-def busy(slow: SlowStart) -> SlowStart:
-    """Return the fault of a slow start as a person reads it."""
-    return SlowStart(f"no worker could be started: {slow}. Other programs keep this machine busy: run it again when they have finished.")
 
 
 source = Source()
