@@ -178,6 +178,20 @@ def test_a_tokenizer_that_is_not_byte_level_encodes_but_says_that_it_has_no_byte
             call()
 
 
+def test_a_token_with_a_character_that_is_no_bytes_symbol_is_text_as_the_library_has_it():
+    whole = json.loads((paths.TINY / "tokenizer.json").read_text("utf-8"))
+    at = max(whole["model"]["vocab"].values())
+    (last,) = [token for token, token_id in whole["model"]["vocab"].items() if token_id == at]
+    whole["model"]["merges"] = [
+        merge for merge in whole["model"]["merges"] if "".join(merge.split(" ") if isinstance(merge, str) else merge) != last
+    ]
+    odd = "日" * 40
+    whole["model"]["vocab"] = {odd if token == last else token: token_id for token, token_id in whole["model"]["vocab"].items()}
+    tokenizer = Tokenizer(json.dumps(whole), name="odd", bos_token_id=None, eos_token_id=None)
+    assert tokenizer.token_bytes(at) == odd.encode() == tokenizer.decode([at]).encode()
+    assert tokenizer.longest == len(odd.encode())
+
+
 def test_importing_the_kit_stays_light():
     heavy = ["transformers", "matplotlib", "ipywidgets", "gguf", "IPython"]
     code = f"import course.kit, sys; print([name for name in {heavy} if name in sys.modules])"

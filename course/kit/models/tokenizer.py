@@ -81,7 +81,8 @@ class Tokenizer:
     @cached_property
     def longest(self) -> int:
         """Return the number of bytes of the longest token. A text with more than n times as many bytes has more than n tokens."""
-        return max(len(token.encode()) if token in self._added else len(token) for token in self.vocab)
+        symbols = set(byte_symbols().values())
+        return max(len(token) if token not in self._added and symbols.issuperset(token) else len(token.encode()) for token in self.vocab)
 
     @cached_property
     def id_to_token(self) -> list[str]:
@@ -131,11 +132,14 @@ class Tokenizer:
         return pieces
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes that a token adds to the text; one character may be spread over several tokens."""
-        token = self.id_to_token[self._checked(token_id)]
-        if token in self._added:
+        """Return the bytes that a token adds to the text; one character may be spread over several tokens.
+
+        A token with a character that is no byte's symbol is text as it is written, as `decode` has it.
+        """
+        token, bytes_of = self.id_to_token[self._checked(token_id)], self.symbol_to_byte
+        if token in self._added or not bytes_of.keys() >= set(token):
             return token.encode("utf-8")
-        return bytes(self.symbol_to_byte[symbol] for symbol in token)
+        return bytes(bytes_of[symbol] for symbol in token)
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {len(self.vocab):,} tokens)"
