@@ -122,6 +122,37 @@ def test_other_errors_stay_errors(student):
         student.fails.on_meta(torch.ones(2))
 
 
+COUNTS_IMPORTS = """
+import sys
+
+import torch
+
+def imported(x):
+    before = set(sys.modules)
+    x @ x, torch.cat((x, x))
+    return len(set(sys.modules) - before)
+"""
+BOTH_WAYS = f"""
+import torch
+
+from autograder.sandbox.process.local import LocalStudent
+from autograder.sandbox.process.remote_student import Cell, RemoteStudent
+
+near = {{"__name__": "__main__"}}
+exec({COUNTS_IMPORTS!r}, near)
+far = RemoteStudent("softmax", [Cell("count", {COUNTS_IMPORTS!r})], {{}})
+for student in (LocalStudent(near), far):
+    print(student.imported.on_meta(torch.ones(2, 2)).result)
+far.close()
+"""
+
+
+def test_what_torch_imports_for_shapes_is_there_before_the_call():
+    """It takes more than a second of processor time, which would count against the call's limit."""
+    ran = subprocess.run([sys.executable, "-c", BOTH_WAYS], capture_output=True, text=True, cwd=ROOT)
+    assert ran.stdout.split() == ["0", "0"], ran.stderr
+
+
 def test_a_rehearsal_loads_no_compiler():
     code = (
         "import sys, torch\n"

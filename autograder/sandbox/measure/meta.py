@@ -8,6 +8,7 @@ there is none; this is reported separately, since only some contracts forbid it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import linecache
 import sys
 import traceback
@@ -34,6 +35,13 @@ NO_VALUES = (
 
 IsStudents = Callable[[str], bool]
 """Predicate of a file's name, true for a cell of the student's."""
+
+
+@functools.cache
+def warm_up() -> None:
+    """Make torch import what it computes shapes with: more than a second of processor time, which is not the student's."""
+    tensor = torch.empty(1, 1, device="meta")
+    torch.cat((tensor @ tensor, tensor))
 
 
 def rehearse(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], is_students: IsStudents) -> dict[str, Any]:

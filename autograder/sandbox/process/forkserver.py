@@ -155,8 +155,10 @@ def warm_up() -> None:
     import course.kit.plots
     import course.kit.widgets
 
+    from ..measure import meta
     from ..protocol.shared_objects import kit_dataclasses
 
+    meta.warm_up()
     kit_dataclasses()  # their source is outside the isolation
     for name in course.kit.__all__:
         getattr(course.kit, name)  # it is imported when it is asked for

@@ -21,6 +21,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..confine.limits import Limits
 from ..confine.timeout import Alarm, TimeoutExpired
+from ..measure import meta
 from ..protocol import wire
 from ..protocol.shared_objects import own_copy
 from ..protocol.worker_errors import WorkerDied, error_parts
@@ -163,6 +164,8 @@ class Loopback(WorkerChannel):
         """Return the worker's reply; its callbacks are answered. Raises WorkerDied, Interrupted."""
         self.seq += 1
         self.callbacks, self.callback_seconds = 0, 0.0
+        if op == "meta":
+            meta.warm_up()
         self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
         frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         with self._ending_it_on_failure():
