@@ -197,7 +197,7 @@ def close(
     if g.isnan().any() and not w.isnan().any():
         fact = f"{int(g.isnan().sum()):,} of {g.numel():,} numbers are nan." if g.numel() > 1 else None
         raise CheckFailed("the result holds nan", expected=want_tensor, got=got_tensor, cause=known or fact, fact=not known)
-    cause, is_fact = known or evidence.of_values(g, w), not known
+    cause, is_fact = known or evidence.of_values(g, w, ok), not known
     worst = _worst_place(g, w, ok)
     place = f" at index {list(worst)}" if len(worst) > 0 and g.numel() > 8 else ""
     if place:

@@ -79,14 +79,14 @@ def _a_part(got: Tensor, want: Tensor) -> str | None:
     return None
 
 
-def of_values(got: Tensor, want: Tensor) -> str | None:
-    """Explain two tensors of one shape whose values differ."""
+def of_values(got: Tensor, want: Tensor, accepted: Tensor | None = None) -> str | None:
+    """Explain two tensors of one shape whose values differ. accepted: for each value, whether the check lets it pass."""
     if not 1 < got.numel() <= MAX_VALUES or got.is_complex() or want.is_complex():
         return None
     g, w = got.detach().double().cpu(), want.detach().double().cpu()
     if _near(g, w):  # refused for its last digits: whatever is compared loosely below would be found to be so
         return None
-    return _turned(g, w) or _in_wrong_places(g, w) or _by_a_factor(g, w) or _by_an_amount(g, w) or _some_rows(g, w)
+    return _turned(g, w) or _in_wrong_places(g, w) or _by_a_factor(g, w) or _by_an_amount(g, w) or _some_rows(g, w, accepted)
 
 
 def of_lists(got: list[Any], want: list[Any]) -> str | None:
@@ -181,11 +181,11 @@ def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
     return None
 
 
-def _some_rows(g: Tensor, w: Tensor) -> str | None:
+def _some_rows(g: Tensor, w: Tensor, accepted: Tensor | None) -> str | None:
     """Name the right rows and the wrong rows of the first dimension."""
     if g.dim() < 2 or not 2 <= g.shape[0] <= 16:
         return None
-    right = [row for row in range(g.shape[0]) if _near(g[row], w[row])]
+    right = [row for row in range(g.shape[0]) if (_near(g[row], w[row]) if accepted is None else bool(accepted[row].all()))]
     wrong = [row for row in range(g.shape[0]) if row not in right]
     if not right or not wrong:
         return None

@@ -104,6 +104,13 @@ def test_expected_and_got_are_told_apart_or_not_shown():
     assert failed.value.expected is failed.value.got is None
 
 
+def test_a_row_that_the_check_accepts_is_called_right():
+    want = torch.arange(1.0, 9.0).view(2, 4)
+    got = want + torch.tensor([[0.01, -0.01, 0.01, 0.0], [1.0, -2.0, 0.5, 3.0]])
+    assert cause_of(close, got, want, atol=0.02) == "Row 0 is right; 1 is not."
+    assert cause_of(close, got, want, atol=0.001) is None
+
+
 def test_a_tensor_of_twenty_million_empty_rows_is_shown_in_a_line():
     from autograder.authoring import show
 
