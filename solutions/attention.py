@@ -78,10 +78,10 @@ def merge_heads(x: Tensor) -> Tensor:
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
     """Return for each query the average of the values, weighted by the softmax of its scores q . k / sqrt(Dh).
 
-    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, Tq, Dv), same dtype and device. Dv is mostly Dh, but
-    it need not be. K divides H, and query head h uses key/value head h // (H/K). mask: bool, broadcasts to (B, H, Tq,
-    Tk), True where a query may see a key; without a mask it sees all. The inputs are not changed.
-    Vaswani et al. 2017, section 3.2; Ainslie et al. 2023 for the grouped heads.
+    q (B, H, Tq, Dh), k (B, K, Tk, Dh), v (B, K, Tk, Dv) -> (B, H, Tq, Dv), same dtype and device, computed in no
+    coarser dtype. Dv is mostly Dh, but it need not be. K divides H, and query head h uses key/value head h // (H/K).
+    mask: bool, broadcasts to (B, H, Tq, Tk), True where a query may see a key; without a mask it sees all. The inputs
+    are not changed. Vaswani et al. 2017, section 3.2; Ainslie et al. 2023 for the grouped heads.
     """
     ### BEGIN SOLUTION
     B, H, Tq, Dh = q.shape

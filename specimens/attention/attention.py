@@ -13,7 +13,7 @@ def attention(q, k, v, mask=None):
 
 
 # %% right_attention_additive
-# RIGHT: the mask as a float bias with the smallest finite number, its own stable softmax, scores in float32
+# RIGHT: the mask as a float bias with the smallest finite number, its own stable softmax, scores in float32 or better
 import torch
 
 
@@ -22,7 +22,8 @@ def attention(q, k, v, mask=None):
     B, K, Tk, Dh = k.shape
     k = k[:, :, None].expand(B, K, rep, Tk, Dh).reshape(B, K * rep, Tk, Dh)
     v = v[:, :, None].expand(B, K, rep, Tk, -1).reshape(B, K * rep, Tk, -1)
-    scores = (q.float() * Dh**-0.25) @ (k.float() * Dh**-0.25).mT
+    precise = torch.promote_types(q.dtype, torch.float32)
+    scores = (q.to(precise) * Dh**-0.25) @ (k.to(precise) * Dh**-0.25).mT
     if mask is not None:
         scores = scores + torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, torch.finfo(torch.float32).min)
     scores -= scores.max(-1, keepdim=True).values
@@ -400,6 +401,15 @@ def attention(q, k, v, mask=None):
 # SAYS: The result is float32 whatever comes in: give back the dtype of the inputs.
 #   def attention(q, k, v, mask=None):
 # +     q, k, v = q.float(), k.float(), v.float()
+
+# %% wrong_attention_through_float32, of right_attention_plain
+# WRONG: goes through float32 and back: float64 loses all digits after the seventh
+#   def attention(q, k, v, mask=None):
+# +     given = q.dtype
+# +     q, k, v = q.float(), k.float(), v.float()
+# ...
+# -     return softmax(scores) @ v
+# +     return (softmax(scores) @ v).to(given)
 
 # %% wrong_attention_square_only, of right_attention_plain
 # WRONG: only the last Tq keys are read

@@ -119,6 +119,14 @@ def merge_heads(x):
     return x.transpose(2, 3).reshape(B, T, H * Dh)
 
 
+# %% wrong_merge_by_a_product
+# WRONG: multiplies by a matrix of zeros and ones: one infinite entry makes nan of all other entries of its token
+def merge_heads(x):
+    H, Dh = x.shape[1], x.shape[3]
+    place = torch.eye(H * Dh, dtype=x.dtype, device=x.device).reshape(H, Dh, H * Dh)
+    return torch.einsum("bhtd,hdw->btw", x, place)
+
+
 # %% wrong_merge_through_float32
 # WRONG: goes through float32: float64 loses digits
 def merge_heads(x):

@@ -382,6 +382,16 @@ def rotary(x, positions, base=10000.0):
 # -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
 # +     angles = ((positions % 64).unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
 
+# %% wrong_rotary_positions_int16, of right_rotary_plain
+# WRONG: positions are int16: from 32,768 on they become negative
+#       half = x.shape[-1] // 2
+# +     positions = positions.to(torch.int16)
+
+# %% wrong_rotary_stored_interleaved, of right_rotary_plain
+# WRONG: pairs the right entries and stores the two of each pair side by side
+# -     return torch.cat((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).to(x.dtype)
+# +     return torch.stack((a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin()), dim=-1).flatten(-2).to(x.dtype)
+
 # %% wrong_rotary_half_interleaved, of right_rotary_plain
 # WRONG: reads neighbouring pairs and writes them into halves
 # SAYS: Neighbouring entries are read as pairs and written into halves: pair entry j with j + Dh/2, and leave each in its place.

@@ -130,6 +130,13 @@ def split_heads(x, num_heads):
     return x.float().unflatten(-1, (num_heads, -1)).transpose(1, 2).to(x.dtype)
 
 
+# %% wrong_split_by_a_product
+# WRONG: multiplies by a matrix of zeros and ones: one infinite entry makes nan of all other entries of its token
+def split_heads(x, num_heads):
+    pick = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device).unflatten(-1, (num_heads, -1))
+    return torch.einsum("btw,whd->bhtd", x, pick)
+
+
 # %% wrong_split_heads_of_64
 # WRONG: cuts heads of 64, as SmolLM2's are, wherever 64 divides the vector, whatever num_heads says
 def split_heads(x, num_heads):

@@ -12,9 +12,9 @@ def entropy(probs):
 
 
 # %% right_entropy_categorical
-# RIGHT: the library's categorical distribution, which moves every probability by one rounding
+# RIGHT: the library's categorical distribution in float64, which raises only probabilities below 2e-16
 def entropy(probs):
-    return torch.distributions.Categorical(probs=probs, validate_args=False).entropy()
+    return torch.distributions.Categorical(probs=probs.double(), validate_args=False).entropy().to(probs.dtype)
 
 
 # %% right_entropy_clamped_tiny
@@ -373,6 +373,19 @@ def entropy(probs):
 # WRONG: ignores probabilities below 1e-8
 def entropy(probs):
     return torch.where(probs > 1e-8, -probs * probs.log(), 0.0).sum(dim=-1)
+
+
+# %% wrong_entropy_below_eps_is_nothing
+# WRONG: probabilities up to the dtype's eps count as 0: in bfloat16 eps is 0.0078, more than each of 256 equal probabilities
+def entropy(probs):
+    seen = probs > torch.finfo(probs.dtype).eps
+    return torch.where(seen, -probs * probs.log(), torch.zeros_like(probs)).sum(dim=-1)
+
+
+# %% wrong_entropy_below_eps_is_eps
+# WRONG: takes the logarithm of no probability below the dtype's eps, 0.0078 in bfloat16, as torch.distributions.Categorical does
+def entropy(probs):
+    return torch.distributions.Categorical(probs=probs, validate_args=False).entropy()
 
 
 # %% wrong_entropy_terms

@@ -268,6 +268,20 @@ def log_softmax(logits):
     return shifted - shifted[..., :32_768].exp().sum(dim=-1, keepdim=True).log()
 
 
+# %% wrong_log_softmax_maximum_of_first_entries
+# WRONG: looks for the largest logit among the first 1,024 entries only: one far above it later in a long row overflows
+def log_softmax(logits):
+    shifted = logits - logits[..., :1_024].amax(dim=-1, keepdim=True)
+    return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
+
+
+# %% wrong_log_softmax_logarithm_of_sum_left_out
+# WRONG: where a probability rounds to 0, gives the gap to the largest logit and leaves out the logarithm of the sum
+def log_softmax(logits):
+    probs = torch.softmax(logits, dim=-1)
+    return torch.where(probs > 1e-30, probs.log(), logits - logits.amax(dim=-1, keepdim=True))
+
+
 # %% wrong_log_softmax_masked_finite
 # WRONG: a masked entry becomes -1e9
 def log_softmax(logits):

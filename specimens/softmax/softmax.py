@@ -409,6 +409,13 @@ def softmax(logits):
     return e / e[..., :32_768].sum(dim=-1, keepdim=True)
 
 
+# %% wrong_softmax_maximum_of_first_entries
+# WRONG: looks for the largest logit among the first 1,024 entries only: one far above it later in a long row overflows to nan
+def softmax(logits):
+    e = (logits - logits[..., :1_024].amax(dim=-1, keepdim=True)).exp()
+    return e / e.sum(dim=-1, keepdim=True)
+
+
 # %% wrong_softmax_masked_counted_in_sum
 # WRONG: -inf replaced by 0 before the exponential
 def softmax(logits):

@@ -181,6 +181,22 @@ def bpe_decode(ids, tokenizer):
     return "".join(tokenizer.token_bytes(i).decode(errors="replace") for i in ids)
 
 
+# %% wrong_bpe_decode_parts_of_256
+# WRONG: decodes 256 tokens at a time: a character that crosses the border of two parts is broken
+def bpe_decode(ids, tokenizer):
+    parts = (b"".join(map(tokenizer.token_bytes, ids[i : i + 256])) for i in range(0, len(ids), 256))
+    return "".join(part.decode(errors="replace") for part in parts)
+
+
+# %% wrong_bpe_decode_never_final
+# WRONG: calls an incremental decoder without final=True: an incomplete character at the end is missing
+import codecs
+
+
+def bpe_decode(ids, tokenizer):
+    return codecs.getincrementaldecoder("utf-8")(errors="replace").decode(b"".join(map(tokenizer.token_bytes, ids)))
+
+
 # %% wrong_bpe_decode_cuts_nul
 # WRONG: NUL bytes at the end are cut off, as of a C string
 def bpe_decode(ids, tokenizer):

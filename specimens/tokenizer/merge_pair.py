@@ -359,6 +359,38 @@ def merge_pair(symbols, pair):
 # +             if i + 1 == len(symbols):
 # +                 break
 
+# %% wrong_merge_pair_cached_list
+# WRONG: equal calls get one and the same list from a cache: a caller that appends to it changes all later results
+from functools import cache
+
+
+@cache
+def _merged(symbols, pair):
+    out = []
+    for s in symbols:
+        if out and out[-1] == (pair[0], True) and s == pair[1]:
+            out[-1] = (pair[0] + s, False)
+        else:
+            out.append((s, True))
+    return [symbol for symbol, _ in out]
+
+
+def merge_pair(symbols, pair):
+    return _merged(tuple(symbols), tuple(pair))
+
+
+# %% wrong_merge_pair_pattern_not_escaped
+# WRONG: searches with a regular expression and does not escape the pair: a dot in it stands for any character
+import re
+
+
+def merge_pair(symbols, pair):
+    if not symbols:
+        return []
+    pattern = re.compile(r"(?<![^\0])" + pair[0] + "\0" + pair[1] + r"(?![^\0])")
+    return pattern.sub(lambda found: found.group().replace("\0", ""), "\0".join(symbols)).split("\0")
+
+
 # %% wrong_merge_pair_past_the_end, of right_merge_pair_plain
 # WRONG: looks past the end of the list
 # -         if symbols[i : i + 2] == list(pair):

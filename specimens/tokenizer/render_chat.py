@@ -93,6 +93,16 @@ def render_chat(messages):
     text = "".join(f"<|im_start|>{m['role']}\n{m['content']}<|im_end|>\n" for m in messages) + "<|im_start|>${next}\n"
     return Template(text).safe_substitute(next="assistant")
 
+# %% wrong_render_chat_template_replaced_twice
+# WRONG: replaces CONTENT in a template first and ROLE after it: ROLE within a content becomes the role
+def render_chat(messages):
+    if messages[0]["role"] != "system":
+        messages = [{"role": "system", "content": DEFAULT_SYSTEM}, *messages]
+    turn = "<|im_start|>ROLE\nCONTENT<|im_end|>\n"
+    turns = [turn.replace("CONTENT", m["content"]).replace("ROLE", m["role"]) for m in messages]
+    return "".join(turns) + "<|im_start|>assistant\n"
+
+
 # %% wrong_render_chat_always_default, of right_render_chat_plain
 # WRONG: always adds the default system message
 # -     if messages[0]["role"] != "system":

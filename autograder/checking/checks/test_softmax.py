@@ -42,6 +42,14 @@ def makes_no_table_of_pairs(student, function):
     )
 
 
+def long_rows():
+    """Return two rows of 5,000 logits: a slow rise from 0 to 4, and zeros of which only the last entry differs, by 150."""
+    rows = torch.zeros(2, 5_000)
+    rows[0] = torch.linspace(0.0, 4.0, 5_000)
+    rows[1, -1] = 150.0
+    return rows
+
+
 # ---- softmax -------------------------------------------------------------------------------------------------------
 
 
@@ -88,6 +96,8 @@ def test_softmax_of_a_thousand(student, hand):
     logits = torch.tensor(case["logits"])
     close(student.softmax(logits), case["probs"], atol=3e-4)
     close(student.softmax(logits - 2001), case["probs"], atol=3e-4)  # -1001, -1000, -999
+    millions = torch.tensor([[7e6, 8e6, 9e6], [-9e6, -8e6, -7e6]])
+    close(student.softmax(millions), [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], atol=1e-6, what="wrong values for logits of millions")
 
 
 @checks("softmax")
@@ -183,6 +193,8 @@ def test_softmax_of_equal_logits(student):
     makes_no_table_of_pairs(student, student.softmax)
     got = student.softmax(torch.zeros(49_152))
     close(got, torch.full((49_152,), 1 / 49_152), atol=0.0, rtol=1e-3, what="wrong values for 49,152 equal logits")
+    rows = long_rows()
+    close(student.softmax(rows), softmax64(rows), atol=1e-12, rtol=1e-3, what="wrong values for 5,000 logits, the largest one last")
 
 
 # ---- log_softmax ---------------------------------------------------------------------------------------------------
@@ -231,7 +243,10 @@ def test_log_softmax_last_dimension(student, rng):
 def test_log_softmax_large_logits(student, hand):
     """logits around 1000, and rows far apart"""
     case = hand["thousands"]
-    close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=3e-4)
+    logits = torch.tensor(case["logits"])
+    close(student.log_softmax(logits), case["log_probs"], atol=3e-4)
+    close(student.log_softmax(logits - 2001), case["log_probs"], atol=3e-4, what="wrong values for the logits -1001, -1000 and -999")
+    close(student.log_softmax(-1e4 * logits), [0.0, -1e4, -2e4], atol=1e-2, what="wrong values for logits around minus ten million")
     case = hand["rows_far_apart"]
     close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=3e-4)
     for dtype in HALF:  # both hold these numbers
@@ -244,6 +259,9 @@ def test_log_softmax_of_the_improbable(student, hand):
     """probabilities too small for a float still have a logarithm"""
     case = hand["wide_gaps"]
     close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=1e-3)
+    got = student.log_softmax(torch.tensor([5.0, 5.0, 5.0, 5.0, -300.0]))
+    four = -math.log(4)
+    close(got, [four, four, four, four, four - 305.0], atol=1e-3, rtol=0.0, what="wrong values for four best logits and one 305 below them")
 
 
 @checks("log_softmax")
@@ -313,6 +331,8 @@ def test_log_softmax_of_equal_logits(student):
     makes_no_table_of_pairs(student, student.log_softmax)
     got = student.log_softmax(torch.zeros(49_152))
     close(got, torch.full((49_152,), -math.log(49_152)), atol=2e-3, rtol=0.0, what="wrong values for 49,152 equal logits")
+    rows = long_rows()
+    close(student.log_softmax(rows), log_softmax64(rows), atol=2e-3, what="wrong values for 5,000 logits, the largest one last")
 
 
 # ---- entropy -------------------------------------------------------------------------------------------------------
@@ -370,8 +390,13 @@ def test_entropy_extremes(student):
             atol=1e-5,
             what=f"wrong value for {v:,} equal probabilities",
         )
-    alike = torch.full((256,), 1 / 256, dtype=torch.float16)
-    close(student.entropy(alike), math.log(256), atol=8e-3, rtol=0.0, what="wrong value for 256 equal probabilities in float16")
+    for dtype, v, atol in ((torch.float16, 256, 8e-3), (torch.float16, 2_048, 3e-2), (torch.bfloat16, 512, 8e-2)):
+        alike = torch.full((v,), 1 / v, dtype=dtype)
+        close(student.entropy(alike), math.log(v), atol=atol, rtol=0.0, what=f"wrong value for {v:,} equal probabilities in {dtype}")
+    tail = torch.full((10_000,), 5e-8)
+    tail[0] = 1 - 9_999 * 5e-8
+    want = -torch.special.xlogy(tail.double(), tail.double()).sum()
+    close(student.entropy(tail), want, atol=2e-5, rtol=0.0, what="wrong value for one token and 9,999 of 0.00000005")
 
 
 @checks("entropy")

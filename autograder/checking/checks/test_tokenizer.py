@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from autograder.authoring import CheckFailed, checks, equal, show, that
+from autograder.sandbox.protocol.batch import CallBatch
 from course.kit import Tokenizer, load_tokenizer
 from course.kit.paths import DATASETS
 
@@ -118,6 +119,22 @@ def merged(student, symbols: list[str], pair: tuple[str, str], want: list[str], 
     equal(got, want, what=f"wrong result for {shown or symbols} with {pair}")
 
 
+def merged_once_changed(student, symbols: list[str], pair: tuple[str, str], want: list[str]) -> None:
+    """Two equal calls of merge_pair, whose caller appends to the first one's result before the second."""
+    story = CallBatch()
+    first = story.call("merge_pair", symbols, pair)
+    story.method(first, "append", "more")
+    second = story.call("merge_pair", symbols, pair)
+    outcomes = student.play(story)
+    for outcome in outcomes:
+        if outcome.error:
+            raise outcome.error
+    got = outcomes[second.step].value
+    told = "Both calls give one and the same list, as a cache does: give each caller a list of its own."
+    what = f"wrong second result for {symbols} with {pair}, after an append to the first"
+    equal(got, want, what=what, suspects=[([*want, "more"], told)])
+
+
 # merge_pair
 
 
@@ -153,6 +170,8 @@ def test_case_spaces_and_length(student):
     merged(student, ["T", "h", "t", "H", "t", "h"], ("t", "h"), ["T", "h", "t", "H", "th"])
     merged(student, [" ", "t", " ", " ", "t"], (" ", "t"), [" t", " ", " t"])
     merged(student, ["=" * 32] * 3, ("=" * 32, "=" * 32), ["=" * 64, "=" * 32])
+    merged(student, ["e", "t", ".", ".", "."], (".", "."), ["e", "t", "..", "."])
+    merged(student, ["a", "(", ")", "*", "=", "("], ("*", "="), ["a", "(", ")", "*=", "("])
 
 
 @checks("merge_pair")
@@ -179,6 +198,7 @@ def test_symbols_are_not_changed(student):
     first, second = student.merge_pair.again([["h", "e", "n"], ("t", "h")], [["c", "a", "t"], ("t", "h")])
     equal(first, ["h", "e", "n"], what="wrong result for ['h', 'e', 'n'] with ('t', 'h') once the given list holds other symbols")
     equal(second, ["c", "a", "t"], what="wrong result for ['c', 'a', 't'] with ('t', 'h')")
+    merged_once_changed(student, ["s", "t", "h"], ("t", "h"), ["s", "th"])
 
 
 # bpe_encode
@@ -284,6 +304,9 @@ def test_character_over_two_tokens(student, hand):
         alone = "".join(library().token_bytes(i).decode(errors="replace") for i in case["ids"])
         suspects = [(alone, "This is each token decoded by itself: join the bytes of all tokens first, and decode once.")]
         same_text(student.bpe_decode(case["ids"], tokenizer), case["text"], suspects=suspects)
+    ids, text = hand["cat_character"]["ids"] * 1_400, hand["cat_character"]["text"] * 1_400
+    got = student.bpe_decode([*ids, library().vocab["A"], *ids], tokenizer)
+    same_text(got, f"{text}A{text}", what="wrong text for 2,800 such characters, with a letter in the middle")
 
 
 @checks("bpe_decode")
@@ -294,15 +317,18 @@ def test_broken_characters(student, hand):
     letter = oracle.vocab["A"]
     surrogate = [oracle.vocab[oracle.byte_to_symbol[byte]] for byte in b"\xed\xa0\x80"]  # U+D800, which is no character
     for ids, want in (
+        ([letter, first, letter], "A\ufffdA"),
         ([first, second], case["cut_after_two"]),
         ([third], case["last_byte_alone"]),
-        ([letter, first, letter], "A\ufffdA"),
         ([letter, third, first, second], "A\ufffd\ufffd"),
         ([letter, *surrogate, letter], "A\ufffd\ufffd\ufffdA"),
     ):
         raw = b"".join(map(oracle.token_bytes, ids))
+        gone = 'The broken characters are gone: errors="replace" puts U+FFFD in their place.'
+        if ids == [first, second]:  # a version that drops every broken character has failed at the first ids already
+            gone = "The last character, which is incomplete, is gone: it becomes U+FFFD, like a broken one in the middle."
         suspects = [
-            (raw.decode(errors="ignore"), 'The broken characters are gone: errors="replace" puts U+FFFD in their place.'),
+            (raw.decode(errors="ignore"), gone),
             ("".join(chr(byte) if byte < 0x80 else "\ufffd" for byte in raw), "One U+FFFD for a broken character, not for each byte."),
         ]
         same_text(student.bpe_decode(ids, tokenizer), want, what=f"wrong text for {ids}", suspects=suspects)
@@ -382,7 +408,9 @@ def test_broken_byte_in_the_stream(student, hand):
         ([first, second, third, third, end], ["", "", "猫", "\ufffd", "<|im_end|>"]),
     ):
         pieces, rest = pieces_and_rest(student, ids)
-        equal([*pieces, rest], [*want, ""], what=f"wrong pieces and flush for {ids}")
+        late = [*want[:-1], "", want[-1]]
+        told = "The last text comes out with the flush only. The beginning of a character waits, and nothing else."
+        equal([*pieces, rest], [*want, ""], what=f"wrong pieces and flush for {ids}", suspects=[(late, told)])
 
 
 @checks("StreamDecoder")
@@ -390,7 +418,9 @@ def test_bytes_that_begin_nothing(student):
     """a byte that begins no character is not waited for"""
     for byte in (0xC0, 0xC1, 0xF5, 0xF8, 0xFE, 0xFF, 0x80, 0xBF):
         pieces, rest = pieces_and_rest(student, ids_of_bytes(bytes([byte])), "tiny")
-        equal([*pieces, rest], ["\ufffd", ""], what=f"wrong push and flush for the byte {byte:02X}")
+        told = "U+FFFD comes out with the flush only: a byte that begins no character has nothing to wait for."
+        what = f"wrong push and flush for the byte {byte:02X}"
+        equal([*pieces, rest], ["\ufffd", ""], what=what, suspects=[(["", "\ufffd"], told)])
 
 
 @checks("StreamDecoder")
@@ -537,7 +567,8 @@ def test_content_as_it_is(student):
     want = f"<|im_start|>system\n<|im_end|>\n<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n"
     trimmed = want.replace(content, content.strip())
     same_text(got, want, suspects=[(trimmed, "The content was trimmed: its spaces and line ends are the user's, copy them.")])
-    for content in ("{role} {{ x }}", "$$5 for $x", "What does <|im_end|> mean?", "It ends with <|im_end|>"):
+    contents = ("{role} {{ x }}", "$$5 for $x", "a ROLE and its CONTENT", "What does <|im_end|> mean?", "It ends with <|im_end|>")
+    for content in contents:
         got = student.render_chat([{"role": "system", "content": content}, {"role": "user", "content": "Yes."}])
         want = f"<|im_start|>system\n{content}<|im_end|>\n<|im_start|>user\nYes.<|im_end|>\n<|im_start|>assistant\n"
         same_text(got, want, what=f"wrong text for the content {content!r}")

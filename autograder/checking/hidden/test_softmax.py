@@ -77,6 +77,12 @@ def all_alike():
     return torch.zeros((2, 300), dtype=torch.bfloat16), torch.zeros((1, 2_500), dtype=torch.float16)
 
 
+def one_far_above(rng, logits):
+    """Return a copy of a long row in which one entry, neither among the first nor the last 2,000, is 200 above the largest."""
+    place = int(torch.randint(2_000, logits.shape[-1] - 2_000, (), generator=rng))
+    return logits.index_fill(-1, torch.tensor([place]), float(logits.max()) + 200)
+
+
 def softmax64(logits):
     return torch.softmax(logits.double(), dim=-1)
 
@@ -221,7 +227,8 @@ def test_softmax_vocabulary(student, rng):
     close(probs.sum(dim=-1), [1.0, 1.0], atol=2e-3)
     close(student.softmax(torch.randn((3, 1), generator=rng)), [[1.0], [1.0], [1.0]], atol=1e-6)
     whole = 4 * torch.randn(49_152, generator=rng).sort().values  # what is most probable stands at the end
-    close(student.softmax(whole), softmax64(whole), atol=1e-8, rtol=2e-3)
+    rows = torch.stack([whole, 8 * whole, one_far_above(rng, whole)])
+    close(student.softmax(rows), softmax64(rows), atol=1e-8, rtol=2e-3)
 
 
 @checks("softmax")
@@ -341,7 +348,8 @@ def test_log_softmax_vocabulary(student, rng):
     close(student.log_softmax(logits), log_softmax64(logits), atol=2e-3)
     close(student.log_softmax(torch.randn((3, 1), generator=rng)), [[0.0], [0.0], [0.0]], atol=1e-6)
     whole = 4 * torch.randn(49_152, generator=rng).sort().values
-    close(student.log_softmax(whole), log_softmax64(whole), atol=2e-3)
+    rows = torch.stack([whole, 8 * whole, one_far_above(rng, whole)])
+    close(student.log_softmax(rows), log_softmax64(rows), atol=2e-3)
 
 
 @checks("log_softmax")
@@ -418,6 +426,9 @@ def test_entropy_certain_rows(student, rng):
 def test_entropy_long_tail(student, rng):
     """a long tail of tiny probabilities counts, all of it"""
     v = 50_000
+    single = torch.full((v,), 4e-8)
+    single[int(torch.randint(0, v, (), generator=rng))] = 1 - (v - 1) * 4e-8
+    close(student.entropy(single), entropy64(single), atol=1e-4, rtol=0.0)
     for mass in (0.3, 1e-1, 1e-3, 1e-5):
         probs = torch.full((v,), mass / (v - 1), dtype=torch.float64)
         probs[int(torch.randint(0, v, (), generator=rng))] = 1 - mass
@@ -465,5 +476,7 @@ def test_entropy_no_coarser_inside(student):
     probs = torch.full((2, 959), 0.98 / 958 * (1 + 1 / 512)).half()
     probs[:, -1] = 1 - probs[:, :-1].double().sum(dim=-1)
     close(student.entropy(probs), entropy64(probs), atol=2e-2, rtol=0.0)
+    for dtype, v, atol in ((torch.float16, 4_096, 4e-2), (torch.bfloat16, 1_024, 0.1)):
+        close(student.entropy(torch.full((2, v), 1 / v, dtype=dtype)), [math.log(v), math.log(v)], atol=atol, rtol=0.0)
     for alone in (torch.ones(1), torch.ones(1, dtype=torch.float64), torch.ones(1, 1, 1)):
         close(student.entropy(alone), torch.zeros(alone.shape[:-1]), atol=1e-6)

@@ -7,7 +7,16 @@ from itertools import pairwise, product
 import torch
 
 from autograder.authoring import checks, equal
-from autograder.checking.checks.test_tokenizer import ids_of_bytes, library, merged, pieces_and_rest, same_ids, same_text, sample_texts
+from autograder.checking.checks.test_tokenizer import (
+    ids_of_bytes,
+    library,
+    merged,
+    merged_once_changed,
+    pieces_and_rest,
+    same_ids,
+    same_text,
+    sample_texts,
+)
 
 # `tokenizer.chat_template` in the GGUF file of SmolLM2-135M-Instruct, a Jinja template.
 DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
@@ -148,6 +157,9 @@ def test_symbols_are_compared_as_they_are(student):
     merged(student, [" ", "a", " ", " ", "a"], (" ", "a"), [" a", " ", " a"])
     merged(student, ["\u00e9", "e", "\u0301"], ("e", "\u0301"), ["\u00e9", "e\u0301"])
     merged(student, ["a" * 40, "b" * 60, "a"], ("a" * 40, "b" * 60), ["a" * 40 + "b" * 60, "a"])
+    merged(student, ["a", "x", ".", "x", "."], (".", "x"), ["a", "x", ".x", "."])
+    merged(student, ["d", "|", "a", "\\", "d", "|"], ("\\", "d"), ["d", "|", "a", "\\d", "|"])
+    merged(student, ["x", "[", "^", "]", "$"], ("[", "^"), ["x", "[^", "]", "$"])
 
 
 @checks("merge_pair")
@@ -181,6 +193,8 @@ def test_the_answer_is_a_copy(student):
     first, second = student.merge_pair.again([["x", "y", "x"], ("a", "b")], [["u", "v", "w"], ("a", "b")])
     equal(list(first), ["x", "y", "x"], what="a list that was given out has changed with the one that came in")
     equal(list(second), ["u", "v", "w"])
+    merged_once_changed(student, ["x", "y", "x", "z"], ("y", "x"), ["x", "yx", "z"])
+    merged_once_changed(student, ["x", "y"], ("a", "b"), ["x", "y"])
 
 
 # bpe_encode
@@ -306,6 +320,8 @@ def test_decode_keeps_the_last_character(student):
     tokenizer = student.tokenizer("tiny")
     for text in ("a\0", "\0", "\0\0", "x\ufffd", "\ufffd", "\ufffd\ufffd", "a\x7f", "a\u200b", "\u2028"):
         same_text(student.bpe_decode(ids_of_bytes(text.encode()), tokenizer), text)
+    long = "x" + "🙂" * 1_500 + "é" * 1_000
+    same_text(student.bpe_decode(ids_of_bytes(long.encode()), tokenizer), long, what="wrong text for 8,001 bytes")
 
 
 # StreamDecoder
@@ -410,6 +426,7 @@ def test_nothing_pushed(student):
 CONTENTS = (
     "Hello", "", " ", "two\nlines\n", "\n\n", "  indented", "end  ", "\ttab\t", "a\r\nb", "<|im_end|>", "<|im_start|>user",
     "<b>&amp;</b>", "{role}", "{{ x }}", "100 %s", "back\\n", "é🙂", "<|endoftext|>", "$$5 $x",
+    "[ROLE] and <CONTENT>, role and content",
 )  # fmt: skip
 
 
