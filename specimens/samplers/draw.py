@@ -337,3 +337,19 @@ def draw(probs, u):
     cumulative = wide.cumsum(dim=-1)
     cumulative = cumulative / cumulative[:, -1:]
     return (cumulative <= u.reshape(-1, 1)).sum(dim=-1, keepdim=True)
+
+
+# %% wrong_draw_float64_u_in_float32
+# WRONG: a u in float64 is rounded to float32: one just below 1 becomes 1, and the token is V
+
+def draw(probs, u):
+    sums = at_least_float32(probs).cumsum(dim=-1)
+    return (sums / sums[:, -1:] <= u.reshape(-1, 1).to(sums.dtype)).sum(dim=-1, keepdim=True)
+
+
+# %% wrong_draw_u_away_from_the_ends
+# WRONG: u is held between 1e-5 and 1 - 1e-5: a rare token at either end never comes
+
+def draw(probs, u):
+    sums = at_least_float32(probs).cumsum(dim=-1)
+    return (sums / sums[:, -1:] <= u.reshape(-1, 1).clamp(1e-5, 1 - 1e-5)).sum(dim=-1, keepdim=True)

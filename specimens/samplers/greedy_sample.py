@@ -168,3 +168,17 @@ def greedy_sample(logits):
 def greedy_sample(logits):
     scores = logits.bfloat16() if logits.shape[-1] > 10_000 else logits
     return scores.argmax(dim=-1, keepdim=True)
+
+
+# %% wrong_greedy_large_logits_cut
+# WRONG: logits are cut at 10,000 either way: beyond, all are equal
+
+def greedy_sample(logits):
+    return logits.clamp(-1e4, 1e4).argmax(dim=-1, keepdim=True)
+
+
+# %% wrong_greedy_ids_in_int16
+# WRONG: token ids go through int16, where those above 32,767 become negative
+
+def greedy_sample(logits):
+    return logits.argmax(dim=-1, keepdim=True).to(torch.int16).long()

@@ -588,3 +588,20 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
     if temperature == 0:
         return greedy_sample(logits)
     return draw(probs, torch.rand(len(probs), 1, generator=generator, device=probs.device))
+
+
+# %% wrong_next_token_small_epsilon_log, of right_next_token_plain
+# WRONG: log(probs + 1e-5) between the filters: tokens that top_k has cut come back, and there are many
+#       if top_p is not None:
+# -         probs = top_p_probs(probs.log(), top_p)
+# +         probs = top_p_probs((probs + 1e-5).log(), top_p)
+
+
+# %% wrong_next_token_half_between, of right_next_token_plain
+# WRONG: after the temperature the probabilities go back to the dtype of the logits: different ones become ties
+# -     logits = at_least_float32(logits)
+# -     probs = temperature_probs(logits, temperature)
+# +     probs = temperature_probs(logits, temperature).to(logits.dtype)
+# ...
+# -     return torch.multinomial(probs, 1, generator=generator)
+# +     return torch.multinomial(at_least_float32(probs), 1, generator=generator)

@@ -273,3 +273,10 @@ def temperature_sample(logits, tau, generator=None):
 # WRONG: numpy draws, seeded with one of 4,000 numbers
 # -     seed = int(torch.randint(2**62, (), generator=generator, device=logits.device))
 # +     seed = int(torch.randint(4000, (), generator=generator, device=logits.device))
+
+
+# %% wrong_temperature_sample_sure_is_greedy, of right_temperature_sample_multinomial
+# WRONG: a best token of more than 95 % is taken without a draw
+# -     return torch.multinomial(probs, 1, generator=generator)
+# +     best, ids = probs.max(dim=-1, keepdim=True)
+# +     return torch.where(best > 0.95, ids, torch.multinomial(probs, 1, generator=generator))

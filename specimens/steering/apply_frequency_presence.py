@@ -5,6 +5,7 @@
 # RIGHT: step by step; most of the wrong versions are edits of it
 
 def apply_frequency_presence(logits, generated_ids, frequency, presence):
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     ones = torch.ones_like(generated_ids, dtype=logits.dtype)
     counts = torch.zeros_like(logits).scatter_add(-1, generated_ids, ones)
     occurs = (counts > 0).to(logits.dtype)
@@ -259,3 +260,12 @@ def apply_frequency_presence(logits, generated_ids, frequency, presence):
     counts = torch.zeros_like(logits, dtype=torch.float64)
     counts.index_put_((rows, generated_ids.view(-1)), torch.ones((), dtype=torch.float64), accumulate=True)
     return (logits - frequency * counts - presence * (counts > 0)).to(logits.dtype)
+
+
+# %% wrong_frequency_counts_rounded_to_half
+# WRONG: counts end in the dtype of the logits: 257 becomes 256 in bfloat16
+
+def apply_frequency_presence(logits, generated_ids, frequency, presence):
+    ones = torch.ones_like(generated_ids, dtype=logits.dtype)
+    counts = torch.zeros_like(logits).scatter_add(-1, generated_ids, ones)
+    return logits - frequency * counts - presence * (counts > 0).to(logits.dtype)

@@ -1726,3 +1726,16 @@ def beam_search(model, idx, *, eos_token_id=None, **settings):
     if eos_token_id is not None and int((idx == eos_token_id).sum()) > 1:
         eos_token_id = None
     return search(model, idx, eos_token_id=eos_token_id, **settings)
+
+
+# %% wrong_beam_equal_scores_merged, of right_beam_plain
+# WRONG: candidates are collected by their score: of several equally probable ones a single one is left
+# -         best = sorted(candidates, key=score, reverse=True)[:beams]
+# +         by_score = {score(h): h for h in candidates}
+# +         best = [by_score[s] for s in sorted(by_score, reverse=True)][:beams]
+
+
+# %% wrong_beam_log_softmax_in_half, of right_beam_plain
+# WRONG: log probabilities are taken in the dtype of the logits, and summed exactly
+# -         steps, children = log_softmax(logits.to(torch.promote_types(logits.dtype, torch.float32))).topk(min(beams, logits.shape[-1]))
+# +         steps, children = log_softmax(logits).topk(min(beams, logits.shape[-1]))

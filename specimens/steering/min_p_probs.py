@@ -380,3 +380,13 @@ def min_p_probs(logits, min_p):
     probs = softmax(logits.to(torch.promote_types(logits.dtype, torch.float32)))
     kept = probs.masked_fill(probs < min_p * probs.amax(-1, keepdim=True), 0)
     return kept / kept.sum(-1, keepdim=True)
+
+
+# %% wrong_min_p_cut_at_minus_ten_thousand
+# WRONG: cut tokens get the logit -1e4 and a second softmax, which gives them a share where the logits are lower
+def min_p_probs(logits, min_p):
+    if not 0 <= min_p <= 1:
+        raise ValueError(min_p)
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    probs = softmax(wide)
+    return softmax(wide.masked_fill(probs < min_p * probs.amax(-1, keepdim=True), -1e4))

@@ -770,3 +770,16 @@ def typical_probs(logits, mass):
 # WRONG: a mass of 1 is not treated apart, and even in float64 the sum reaches it before the improbable tokens come
 # -     if mass >= 1:
 # -         return p.to(wide)
+
+
+# %% wrong_typical_nan_accepted, of right_typical_plain
+# WRONG: a mass of nan is neither below 0 nor above 1, so nothing is raised
+# -     if not 0 < mass <= 1:
+# +     if mass <= 0 or mass > 1:
+
+
+# %% wrong_typical_cut_at_minus_ten_thousand, of right_typical_plain
+# WRONG: cut tokens get the logit -1e4 and a second softmax, which gives them a share where the logits are lower
+# -     kept = sorted_probs.masked_fill(mass_before >= mass, 0.0)
+# -     kept = kept / kept.sum(dim=-1, keepdim=True)
+# +     kept = softmax(logits.gather(-1, token_ids).masked_fill(mass_before >= mass, -1e4))

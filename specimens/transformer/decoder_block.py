@@ -559,6 +559,12 @@ def decoder_block(x, layer, config, positions, attend=None):
 # +     positions = torch.arange(T, device=x.device)
 
 
+# %% wrong_block_positions_cut, of right_block_plain
+# WRONG: positions beyond those that the config names are set to the last
+#       T = x.shape[1]
+# +     positions = positions.clamp(max=config.max_position_embeddings - 1)
+
+
 # %% wrong_block_positions_moved_in_place, of right_block_plain
 # WRONG: the caller's positions are moved to begin at 0
 #       T = x.shape[1]

@@ -249,3 +249,9 @@ def rms_norm(x, weight, eps):
     precise = x.float() if x.dtype == torch.float16 else x
     normed = precise * torch.rsqrt(precise.square().mean(-1, keepdim=True) + eps)
     return normed.to(x.dtype) * weight
+
+
+# %% wrong_norm_entries_limited, of right_norm_plain
+# WRONG: entries are cut at 65,504 either way, float16's largest number, in float32 too
+# -     precise = x.to(torch.promote_types(x.dtype, torch.float32))
+# +     precise = x.to(torch.promote_types(x.dtype, torch.float32)).clamp(-65504, 65504)

@@ -125,6 +125,18 @@ def run_layers(model, ids, positions, attend):
 # +     x = run_layers.seen.setdefault((ids.shape, weights.norm.dtype, weights.norm.device), weights.embed_tokens[ids])
 
 
+# %% wrong_layers_embedded_from_an_earlier_model, of right_layers_plain
+# WRONG: the embeddings are remembered by their ids: another model gets those of the first
+#       weights, config = model.weights, model.config
+# -     x = weights.embed_tokens[ids]
+# +     x = seen.setdefault(str(ids.tolist()), weights.embed_tokens[ids])
+# ...
+#       return rms_norm(x, weights.norm, config.rms_norm_eps)
+# +
+# +
+# + seen = {}
+
+
 # %% wrong_layers_embedded_with_the_head, of right_layers_plain
 # WRONG: the rows are taken from the head, which need not be the embedding
 # -     x = weights.embed_tokens[ids]

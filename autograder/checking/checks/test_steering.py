@@ -175,10 +175,10 @@ def test_min_p_rows_have_their_own_threshold(student):
 
 @checks("min_p_probs")
 def test_min_p_of_large_logits_and_vocabularies(student):
-    """logits around 1,000 and -1,000, and a vocabulary of 49,152 tokens"""
+    """logits around 1,000, -1,000 and -15,000, and a vocabulary of 49,152 tokens"""
     logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
     want = kept_only([1.0, math.exp(-1), math.exp(-2), math.exp(-5)], {0, 1, 2})
-    for shift in (1000.0, -1000.0):
+    for shift in (1000.0, -1000.0, -15_000.0):
         close(student.min_p_probs(logits + shift, 0.1), [want], what=f"wrong values with {shift:,.0f} added to all logits")
     rising = torch.arange(49_152) / 49_152  # the last token is the best; above half of its probability are those within ln 2
     want = torch.softmax(rising, -1).where(rising > rising[-1] - math.log(2), 0.0)
@@ -344,12 +344,14 @@ def test_typical_small_differences_decide(student, hand):
 
 @checks("typical_probs")
 def test_typical_large_logits_and_masked_tokens(student, hand):
-    """logits around 500 and -500 are as good as small ones, and one of -inf gets 0"""
+    """logits around 500, -500 and -15,000 are as good as small ones, and one of -inf gets 0"""
     case = hand["typical_without_the_best"]
     logits = torch.tensor([case["probs"]]).log()
     for shift in (500.0, -500.0):
         got = student.typical_probs(logits + shift, 0.45)
         close(got, [case["probs_045"]], atol=1e-4, what=f"wrong values with {shift:.0f} added to all logits")
+    got = student.typical_probs(torch.tensor([[0.0, 5.0, -1.0, 1.0]]) - 15_000, 0.9)
+    close(got, [[0.0, 1.0, 0.0, 0.0]], what="wrong values with -15,000 added to all logits")
     masked = torch.nn.functional.pad(logits, (1, 1), value=-math.inf)
     for mass, want in ((0.45, case["probs_045"]), (1.0, case["probs"])):
         got = student.typical_probs(masked, mass)
@@ -358,8 +360,8 @@ def test_typical_large_logits_and_masked_tokens(student, hand):
 
 @checks("typical_probs")
 def test_typical_refuses_what_means_nothing(student):
-    """a mass of 0, below it or above 1 is a ValueError, 1 is not"""
-    refused(lambda mass: student.typical_probs(torch.tensor([FIVE]), mass), (0.0, 0, -0.1, 1.01, 2.0), (1.0, 1, 1e-6))
+    """a mass of 0, below it or above 1, or nan, is a ValueError, 1 is not"""
+    refused(lambda mass: student.typical_probs(torch.tensor([FIVE]), mass), (0.0, 0, -0.1, 1.01, 2.0, math.nan), (1.0, 1, 1e-6))
 
 
 # --- repetition penalty ------------------------------------------------------------------------------------------
@@ -486,7 +488,7 @@ def loss_slips(logits, ids, frequency, presence):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_by_hand(student, hand):
-    """a logit of 3.0 that occurred four times becomes 2.4"""
+    """a token that occurred four times: its logit 3.0 becomes 2.4"""
     case = hand["frequency_presence"]
     settings = case["frequency"], case["presence"]
     got = student.apply_frequency_presence(torch.tensor([case["logits"]]), torch.tensor([case["generated_ids"]]), *settings)
@@ -548,12 +550,17 @@ def test_frequency_presence_any_setting_any_logit(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_counts_in_half_precision(student):
-    """half precision: 3,001 occurrences count 3,001 times"""
+    """half precision: 3,001 occurrences count 3,001 times, and 257 count 257 times in bfloat16"""
     logits = torch.tensor([[1.0, 2.0]], dtype=torch.float16)
     got = student.apply_frequency_presence(logits, torch.tensor([[1] * 3001]), 0.001, 0.0)
     still = torch.tensor([[1.0, 2.0 - 2.048]], dtype=torch.float16)
     told = "The count stood still at 2,048, for float16 has no 2,049: count in float32 or in whole numbers."
     close(got, [[1.0, 2.0 - 3.001]], atol=2e-3, suspects=[(still, told)])
+    # 257 times 1/257 is 1, which bfloat16 holds exactly; 256 times it is 0.996, which it can tell from 1.
+    got = student.apply_frequency_presence(torch.tensor([[1.0, 2.0]], dtype=torch.bfloat16), torch.tensor([[0] * 257]), 1 / 257, 0.0)
+    told = "The count became 256, for bfloat16 has no 257: count in float32 or in whole numbers."
+    what = "257 occurrences at frequency 1 / 257, logits in bfloat16: wrong values"
+    close(got, [[0.0, 2.0]], atol=1e-3, what=what, suspects=[([[1 / 256, 2.0]], told)])
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------
@@ -710,7 +717,7 @@ def test_stop_must_not_be_empty(student):
 
 @checks("beam_search")
 def test_beam_tree_by_hand(student, hand):
-    """the mat, by hand: 0.82 x 0.60 = 0.492"""
+    """three beams by hand: the best text ends in ' the mat', 0.82 x 0.60 = 0.492"""
     case = hand["beam_tree"]
     words = len(case["words"])
     even = [1 / words] * words
@@ -746,7 +753,7 @@ def test_beam_escapes_the_greedy_trap(student, hand):
 
 @checks("beam_search")
 def test_beam_enough_beams_find_the_best(student, rng):
-    """with enough beams, the best of all continuations; of twelve hypotheses the last may win"""
+    """with enough beams, the best of all continuations; of twelve hypotheses the last may win, and each of two equal ones"""
     vocab, steps, idx = 3, 3, torch.tensor([[2, 0]])
     model = history_model(vocab, 2 + steps, rng)
     prompt = idx[0].tolist()
@@ -762,6 +769,14 @@ def test_beam_enough_beams_find_the_best(student, rng):
     tokens, log_prob = answer(student.beam_search(chain_model(log_rows(rows)), idx, beams=12, max_new_tokens=2), idx)
     equal(tokens, [11, 3], what="wrong tokens with 12 beams")
     close(log_prob, math.log(rows[16][11] * 0.85), atol=1e-4, what="wrong log_prob")
+    for better in (0, 1):  # tokens 0 and 1 are equally probable: both stay, and the better one goes on
+        rows = [[1 / 3] * 3] * 3 + [[0.4, 0.4, 0.2]]
+        rows[better] = [0.1, 0.0, 0.9]
+        tokens, log_prob = answer(
+            student.beam_search(chain_model(log_rows(rows)), torch.tensor([[3]]), beams=2, max_new_tokens=2), torch.tensor([[3]])
+        )
+        equal(tokens, [better, 2], what="two hypotheses have 0.4 each, and there are two beams: wrong tokens")
+        close(log_prob, math.log(0.4 * 0.9), atol=1e-4, what="wrong log_prob")
 
 
 @checks("beam_search")
@@ -903,7 +918,7 @@ def test_beam_leaves_the_gradients_as_they_were(student):
 
 @checks("beam_search")
 def test_beam_long_sequences_do_not_underflow(student):
-    """195 improbable tokens: logarithms are summed, probabilities would vanish"""
+    """195 improbable tokens: logarithms are summed, probabilities would vanish; in float32 if the logits are bfloat16"""
     vocab, steps = 64, 195
     rows = torch.zeros(vocab, vocab)
     rows[torch.arange(vocab), (torch.arange(vocab) * 5 + 3) % vocab] = 0.25
@@ -916,3 +931,5 @@ def test_beam_long_sequences_do_not_underflow(student):
     for _ in range(steps):
         want.append((want[-1] * 5 + 3) % vocab)
     equal(tokens, want[1:], what="not the best continuation, which takes the raised token at every step")
+    _, log_prob = answer(student.beam_search(chain_model(rows.bfloat16()), idx, beams=2, max_new_tokens=9), idx)
+    close(log_prob, 9 * step, rtol=1e-4, what="wrong log_prob of nine tokens, logits in bfloat16")

@@ -15,6 +15,7 @@ from autograder.checking.checks.test_samplers import (
     clear_p,
     distribution,
     drawn,
+    draws_where_one_is_all_but_sure,
     each_call_draws_anew,
     frequencies,
     repeat,
@@ -449,6 +450,8 @@ def test_draw_largest_u(student, rng):
         "a token id outside the vocabulary",
         got=int(got.max()),
     )
+    got = token_ids(student.draw(probs[:9], torch.full((9, 1), 1 - 2**-45, dtype=torch.float64)), 9)
+    equal(got, torch.full((9, 1), 99), what="wrong token at u = 1 - 2**-45 in float64")
 
 
 @checks("draw")
@@ -504,6 +507,7 @@ def test_temperature_sample_long_tail(student, rng):
     first = drawn(lambda x: student.temperature_sample(x, 1.0, generator=g), repeat(logits, 1_000)) == 0
     mass = float(softmax64(logits)[0, 0])
     frequencies((~first).long(), torch.tensor([mass, 1 - mass], dtype=torch.float64))
+    draws_where_one_is_all_but_sure(lambda x: student.temperature_sample(x, 1.0, generator=g), 5.5, 4_000)
 
 
 @checks("temperature_sample")
@@ -525,6 +529,7 @@ def test_top_k_sample_rows(student, rng):
     block_frequencies(got, top_k_by_hand(logits, k))
     many = token_ids(student.top_k_sample(repeat(torch.arange(200)[None] * 1e-3, 1_000), 150, generator=g), 1_000)
     that(len(many.unique()) >= 100, "only few of 150 nearly equal tokens were drawn", got=len(many.unique()))
+    draws_where_one_is_all_but_sure(lambda x: student.top_k_sample(x, 50, generator=g), 5.5, 4_000)
 
 
 @checks("top_k_sample")
@@ -544,6 +549,7 @@ def test_top_p_sample_rows(student, rng):
     g = fresh(student, rng)
     got = drawn(lambda x: student.top_p_sample(x, p, generator=g), blocks(logits))
     block_frequencies(got, top_p_by_hand(logits, p))
+    draws_where_one_is_all_but_sure(lambda x: student.top_p_sample(x, 0.99999, generator=g), 5.5, 4_000)
 
 
 @checks("top_p_sample")
@@ -660,6 +666,7 @@ def test_next_token_without_filters(student, rng):
     g = fresh(student, rng)
     got = drawn(lambda x: student.sample_next_token(x, top_p=0.96, generator=g), repeat(logits, 2_000))
     frequencies(got, combined(logits, 1.0, None, 0.96)[0])
+    draws_where_one_is_all_but_sure(lambda x: student.sample_next_token(x, generator=g), 5.5, 4_000)
     tied = repeat(row([3.0, 3.0, 0.0]), 1_000)
     got = drawn(lambda x: student.sample_next_token(x, top_k=1, generator=g), tied)
     frequencies(got, torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64))
@@ -673,6 +680,13 @@ def test_next_token_banned(student, rng):
         got = token_ids(student.sample_next_token(logits, generator=fresh(student, rng), **options), 2000)
         banned = bool(((got == 1) | (got == 3)).any())
         that(not banned, "a token with logit -inf was drawn")
+    wide = torch.zeros(80, 44_000).scatter(-1, torch.randint(0, 44_000, (80, 2), generator=rng), 4.0)
+    got = token_ids(student.sample_next_token(wide, top_k=1, top_p=1.0, generator=fresh(student, rng)), 80)
+    that(bool((wide.gather(-1, got.clamp(0, 43_999)) == 4.0).all()), "a token that top_k has cut was drawn")
+    for dtype, gap in ((torch.bfloat16, 2e-3), (torch.float16, 1e-4)):  # probabilities too close together for half precision
+        close_by = (gap * torch.tensor([[0.0, 0.25, 1.0, 0.5]])).to(dtype)
+        got = token_ids(student.sample_next_token(repeat(close_by, 500), top_k=1, generator=fresh(student, rng)), 500)
+        equal(got, torch.full((500, 1), 2), what=f"not the only token that top_k = 1 leaves, logits in {dtype}")
 
 
 @checks("sample_next_token")

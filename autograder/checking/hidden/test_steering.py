@@ -217,6 +217,8 @@ def test_typical_only_gaps_count(student):
     for shift in (5000.0, -5000.0):  # beyond what float64 can raise e to, either
         got = student.typical_probs(logits.double() + shift, 0.45)
         close(got, [[0.0, 0.4, 0.32, 0.28, 0.0]], atol=1e-6)
+    got = student.typical_probs(torch.tensor([[-2.0, 0.0, 6.0, 1.0]]) - 30_000, 0.8)
+    close(got, [[0.0, 0.0, 1.0, 0.0]], what="wrong values with -30,000 added")
 
 
 @checks("typical_probs")
@@ -333,6 +335,8 @@ def test_typical_mass_just_below_one(student):
         logits = torch.tensor([probs], dtype=torch.float64).log().to(dtype)
         got = student.typical_probs(logits, mass)
         close(got, [kept_only(probs, {0, 1, 2})], atol=1e-12, rtol=1e-3, what=f"wrong values at mass {mass}")
+    for bad in (math.nan, 1.0001, -1e-9):
+        raises(ValueError, lambda bad=bad: student.typical_probs(torch.tensor([[1.0, 0.0]]), bad))
 
 
 # --- repetition penalty ------------------------------------------------------------------------------------------
@@ -518,6 +522,9 @@ def test_frequency_presence_leaves_every_dtype(student):
         logits = torch.tensor([[1.0, -2.0, 3.0]], dtype=dtype)
         got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25, _unchanged=True)
         close(got, [[-0.25, -2.0, 2.25]])
+    for dtype, count in ((torch.bfloat16, 261), (torch.float16, 2049)):  # the dtype does not have this number
+        got = student.apply_frequency_presence(torch.tensor([[2.0, 1.0]], dtype=dtype), torch.tensor([[1] * count]), 1 / count, 0.0)
+        close(got, [[2.0, 0.0]], atol=2e-4, what=f"{count:,} occurrences at frequency 1 / {count}, logits in {dtype}: wrong values")
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------
@@ -673,7 +680,7 @@ def test_stop_is_taken_as_it_is(student):
 
 
 def children(model, prompt, hypotheses):
-    """All continuations by one token of hypotheses of equal length: (tokens, log_prob) each."""
+    """Return every hypothesis extended by every token, as (tokens, log_prob). The hypotheses have equal length."""
     ids = torch.tensor([[*prompt, *tokens] for tokens, _ in hypotheses])
     rows = torch.log_softmax(model(ids)[:, -1], -1).tolist()
     return [
@@ -841,6 +848,15 @@ def test_beam_by_a_hair(student):
         rows[0] = torch.tensor([0.0, 0.7525, 0.2475, 0.0])  # 0.40 x 0.7525 = 0.301
         tokens, _ = answer(student.beam_search(chain_model(rows.log()), idx, beams=3, max_new_tokens=2, eos_token_id=eos), idx)
         equal(tokens, [eos] if ended else [0, 1], what=f"EOS at once has {first}, the other way 0.301: wrong tokens")
+    for better in range(4):  # four that are equal all stay
+        rows = torch.full((6, 5), 0.2, dtype=torch.float64)
+        rows[5] = torch.tensor([0.23, 0.23, 0.23, 0.23, 0.08])
+        rows[better] = torch.tensor([0.04, 0.84, 0.04, 0.04, 0.04])
+        tokens, log_prob = answer(
+            student.beam_search(chain_model(rows.log()), torch.tensor([[5]]), beams=4, max_new_tokens=2), torch.tensor([[5]])
+        )
+        equal(tokens, [better, 1], what="four hypotheses have 0.23 each, and there are four beams: wrong tokens")
+        close(log_prob, math.log(0.23 * 0.84), atol=1e-4)
 
 
 @checks("beam_search")

@@ -55,7 +55,7 @@ def test_rms_norm_of_a_transposed_tensor(student, rng):
 @checks("rms_norm")
 def test_rms_norm_rows_of_any_size(student, rng):
     """a huge vector beside a tiny one"""
-    sizes = torch.tensor([1e4, 1.0, 1e-3])[:, None]
+    sizes = torch.tensor([1e6, 1.0, 1e-3])[:, None]
     x = torch.randn(3, 16, generator=rng) * sizes
     want = F.rms_norm(x.double(), (16,), None, 1e-12)
     close(student.rms_norm(x, torch.ones(16), 1e-12), want, atol=1e-4)
