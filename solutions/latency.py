@@ -10,7 +10,8 @@ class Trace:
 
     arrival: seconds on some clock, which may start anywhere, also below 0. token_times: seconds on the same clock, one for each
     token, at least one.
-    Frozen, so that a record is not changed by mistake; any class with these attributes would do as well.
+    Frozen, so that a record is not changed by mistake; any class with these attributes would do as well, but no NamedTuple, which is
+    taken for a plain pair.
     """
 
     arrival: float
@@ -81,7 +82,7 @@ def summarize(traces: list[Trace]) -> dict[str, float]:
     tokens_per_second is the pace of a stream: the number of all gaps over the sum of their seconds (0.0 if no gap takes time).
     output_tokens_per_second and requests_per_second are the throughput of the whole service: all tokens, and all requests, over its
     span, from the first arrival to the last token of all (0.0 if the span is 0).
-    The list is not changed. Raises ValueError if there is no trace.
+    The list and its traces are not changed. Raises ValueError if there is no trace.
     """
     ### BEGIN SOLUTION
     ttfts = [trace.ttft for trace in traces]
@@ -102,7 +103,7 @@ def goodput(traces: list[Trace], ttft_slo: float, itl_slo: float) -> float:
 
     They are counted over the span of all traces, whether those kept the promises or not: from the first arrival to the last token
     of all (0.0 if the span is 0).
-    The list is not changed. Raises ValueError if there is no trace. Zhong et al. 2024 (DistServe).
+    The list and its traces are not changed. Raises ValueError if there is no trace. Zhong et al. 2024 (DistServe).
     """
     ### BEGIN SOLUTION
     if not traces:

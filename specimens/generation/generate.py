@@ -469,6 +469,11 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
 # +             token = logits.argmax(dim=-1, keepdim=True)
 
+# %% wrong_generate_ends_where_eos_is_likely, of right_generate_plain
+# WRONG: a row ends when EOS is its most probable token, whichever token was drawn
+# -                 ended = ended | (token == eos_token_id)
+# +                 ended = ended | (logits.argmax(dim=-1, keepdim=True) == eos_token_id)
+
 # %% wrong_generate_either_filter, of right_generate_plain
 # WRONG: top_p is dropped when there is a top_k
 # -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)

@@ -394,3 +394,12 @@ class Trace:
 # WRONG: end-to-end between the sizes of both times: wrong on a clock that passes 0
 # -         return self.token_times[-1] - self.arrival
 # +         return abs(abs(self.token_times[-1]) - abs(self.arrival))
+
+# %% wrong_trace_gaps_by_arrival, of right_trace_properties
+# WRONG: the gaps are remembered by the arrival and the number of tokens: a second request with the same two gets those of the first
+#       token_times: list[float]
+# +     _known = {}
+# ...
+# -         return [b - a for a, b in zip(self.token_times, self.token_times[1:])]
+# +         gaps = [b - a for a, b in zip(self.token_times, self.token_times[1:])]
+# +         return self._known.setdefault((self.arrival, len(self.token_times)), gaps)

@@ -232,3 +232,8 @@ def goodput(traces, ttft_slo, itl_slo):
 # WRONG: TTFT and gaps are rounded to milliseconds before the comparison
 # -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
 # +     kept = [round(t.ttft, 3) <= ttft_slo and all(round(g, 3) <= itl_slo for g in t.itl) for t in traces]
+
+# %% wrong_goodput_first_gaps, of right_goodput_plain
+# WRONG: only the first 128 gaps of an answer are looked at
+# -     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl) for t in traces]
+# +     kept = [t.ttft <= ttft_slo and all(g <= itl_slo for g in t.itl[:128]) for t in traces]

@@ -216,3 +216,13 @@ def percentile(values, q):
 # -     ordered = sorted(values)
 # +     known = percentile.__dict__.setdefault("known", {})
 # +     ordered = known.setdefault(id(values), (sorted(values), values))[0]
+
+# %% wrong_percentile_small_q_is_a_share, of right_percentile_plain
+# WRONG: a q of 1 or less is taken for a share: 0.5 gives the median
+# -     place = q / 100 * (len(ordered) - 1)
+# +     place = (q if 0 < q <= 1 else q / 100) * (len(ordered) - 1)
+
+# %% wrong_percentile_thins_long_lists, of right_percentile_plain
+# WRONG: of more than 4,096 values every second one, or every third, is looked at
+#       ordered = sorted(values)
+# +     ordered = ordered[:: -(-len(ordered) // 4096)]

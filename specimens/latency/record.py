@@ -207,3 +207,15 @@ def record(stream, clock):
         print(end='') if clock() < 0 else None
         times.append(clock())
     return Trace(arrival, times)
+
+# %% wrong_record_gives_up_after_a_minute, of right_record_loop
+# WRONG: a clock of Python's ends a stream that takes more than a minute
+# -     arrival, seen = clock(), []
+# -     for _ in stream:
+# -         seen.append(clock())
+# +     import time
+# +     arrival, seen, began = clock(), [], time.monotonic()
+# +     for _ in stream:
+# +         seen.append(clock())
+# +         if time.monotonic() - began > 60:
+# +             break

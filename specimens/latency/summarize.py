@@ -299,3 +299,19 @@ def summarize(traces):
 # WRONG: requests a second are a whole number
 # -     return figures
 # +     return figures | {"requests_per_second": figures["requests_per_second"] // 1}
+
+# %% wrong_summarize_mean_of_percentiles, of right_summarize_dictionary_of_figures
+# WRONG: the percentiles of ITL are taken for each request, and their mean is the figure
+# -     figures |= {f"itl_p{q}": percentile(gaps, q) if gaps else 0.0 for q in (50, 95, 99)}
+# +     several = [t.itl for t in traces if t.itl]
+# +     figures |= {f"itl_p{q}": sum(percentile(itl, q) for itl in several) / max(len(several), 1) for q in (50, 95, 99)}
+
+# %% wrong_summarize_pours_times_together, of right_summarize_dictionary_of_figures
+# WRONG: all times are added to the list of the first trace, which is the caller's
+# -     span = max(t.token_times[-1] for t in traces) - min(t.arrival for t in traces)
+# -     figures["output_tokens_per_second"] = sum(len(t.token_times) for t in traces) / span if span > 0 else 0.0
+# +     times = traces[0].token_times
+# +     for t in traces[1:]:
+# +         times += t.token_times
+# +     span = max(times) - min(t.arrival for t in traces)
+# +     figures["output_tokens_per_second"] = len(times) / span if span > 0 else 0.0

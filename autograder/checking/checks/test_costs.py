@@ -6,6 +6,7 @@ import time
 import torch
 
 from autograder.authoring import checks, close, equal, that
+from autograder.sandbox.measure.op_counter import Work
 from autograder.sandbox.measure.simulated_machine import TICK_SECONDS
 from course.kit import Config
 
@@ -294,7 +295,7 @@ def test_naive_short(student):
 
 @checks("cached_positions", weight=2)
 def test_cached_by_hand(student, hand):
-    """the prompt once, then one at a time"""
+    """the prompt once, then one new token in each step"""
     case = hand["positions"]
     for t0, g, want in zip(case["t0"], case["g"], case["cached"], strict=True):
         whole_number(
@@ -316,7 +317,7 @@ def test_cached_short(student):
 
 @checks("measure_machine", weight=2)
 def test_two_rates(student):
-    """a Machine with two positive, finite rates, from as many rounds and as much memory as the caller asks for"""
+    """a Machine with two positive, finite rates, from as many rounds, sizes and bytes as the caller asks for, or from the defaults"""
     machine = student.measure_machine(128, 2**20, 3)
     for name in ("peak_flops", "bandwidth"):
         rate = getattr(machine, name)
@@ -325,6 +326,13 @@ def test_two_rates(student):
     products(student, rounds=1, of=80, size=80, num_bytes=2**13)
     products(student, rounds=2, of=112, size=112, num_bytes=2**13)
     memory_made(student, 2**23, size=48, num_bytes=2**23, rounds=1)
+    products(student, rounds=5, of=56, size=56, num_bytes=2**13, default=True)
+    work, one = memory_made(student, 2**28, rounds=1), 2 * 1024**3
+    # An untimed round to warm up is allowed. Numpy's products are not counted; a sum by a matrix times a vector is, as a 16th of one.
+    that(
+        work.flops == 0 or (work.flops // one in (1, 2) and work.flops % one <= 0.15 * one), "wrong work where no size is given",
+        expected=f"products of 1024 x 1024: {one:,} FLOPs each", got=f"{work.flops:,} FLOPs",
+    )  # fmt: skip
 
 
 @checks("measure_machine", weight=2)
@@ -360,11 +368,32 @@ def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: in
         peak_flops = 2 * size**3 / TICK_SECONDS
     if math.isclose(machine.bandwidth * TICK_SECONDS, num_bytes, rel_tol=1e-6):
         bandwidth = machine.bandwidth
-    close(machine.peak_flops, peak_flops, atol=0.0, rtol=0.03, what="wrong peak_flops, in FLOP/s")
-    close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s")
+    making = [2 * size**3 / (2 * size**3 / peak_flops + 4 * matrices * size**2 / bandwidth) for matrices in (1, 2)]
+    suspects = not_the_shortest(peak_flops, rounds)
+    suspects += [(rate, "Making a matrix is in the time of the product: make both before you read the clock.") for rate in making]
+    by_entries = "This is the rate of an operation entry by entry, as `a * b` is. A matrix product is `a @ b`."
+    suspects += [(size * bandwidth / by, by_entries) for by in (4, 6)] if work.flops == 0 else []
+    close(machine.peak_flops, peak_flops, atol=0.0, rtol=0.03, what="wrong peak_flops, in FLOP/s", suspects=suspects)
+    suspects = not_the_shortest(bandwidth, rounds)
+    if work.written_bytes >= rounds * num_bytes:
+        making_too = "Each round makes or copies an array of num_bytes in its time: make it once, before you read the clock."
+        suspects += [(bandwidth / 2, making_too)]
+    close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s", suspects=suspects)
     with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as again:
         student.measure_machine(size, num_bytes, rounds)
     that(again.clock_reads > 0, "a second call with the same arguments does not look at the clock: measure again in each call")
+
+
+def not_the_shortest(rate: float, rounds: int) -> list[tuple[float, str]]:
+    """Return the rates of a mean and of a disturbed round, with their causes: one round in four takes a third of the others' time."""
+    disturbed = (
+        "This is the rate of a disturbed round, which took three times as long as the shortest. A median or one fixed round gives that: "
+        "take the shortest time, and read the clock again at the start of each round."
+    )
+    mean = "This is the rate for the mean time of the rounds, disturbed ones included. Divide the work of one round by the shortest time."
+    quick = (rounds // 4, rounds // 4 + 1)  # so many are undisturbed, by whether there was one to warm up
+    means = [(rate * rounds / (3 * rounds - 2 * count), mean) for count in quick if 0 < count < rounds]
+    return [(rate / 3, disturbed), *means]
 
 
 def products(student, *, rounds: int, of: int, default: bool = False, within: float = 0.02, **given: int) -> None:
@@ -380,15 +409,17 @@ def products(student, *, rounds: int, of: int, default: bool = False, within: fl
         f"wrong work for rounds={rounds} and products of {of} x {of}",
         expected=f"{due:,} FLOPs",
         got=f"{done:,}",
+        cause="A call with twice as many rounds did no more products: the number of rounds is the argument rounds." if done == 0 else None,
     )
 
 
-def memory_made(student, due: int, **given: int) -> None:
-    """Fail unless the array that is summed, torch's or numpy's, has `due` bytes."""
+def memory_made(student, due: int, **given: int) -> Work:
+    """Return the work of a call. Fail unless the array that is summed, torch's or numpy's, has `due` bytes, however often it is written."""
     with student.counting(python=True) as work:
         student.measure_machine(**given)
-    made = max(work.written_bytes, work.python_bytes)
+    made = max(work.largest_bytes, work.python_bytes)  # a product of torch's may go with a sum of numpy's
     that(due <= made <= 1.1 * due, "wrong amount of memory", expected=f"{due:,} bytes", got=f"{made:,}")
+    return work
 
 
 def whole(rng: torch.Generator, low: int, high: int) -> int:

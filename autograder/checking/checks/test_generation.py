@@ -241,7 +241,7 @@ def test_crops_to_block_size(student, hand):
         cause=CROP,
     )
     equal(got, torch.tensor([unroll(after_all(10), case["prompt"], case["steps"], case["block_size"])]))
-    equal(model.lengths, case["lengths"], what="wrong number of tokens in some call")
+    equal(model.lengths, case["lengths"], what="wrong numbers of tokens given to the model, call by call")
     long = torch.arange(12)[None] % 10
     got = generated(student, Toy(after_all(10)), long, max_new_tokens=5, block_size=4, temperature=0.0)
     equal(got, torch.tensor([unroll(after_all(10), long[0].tolist(), 5, 4)]))
@@ -249,7 +249,7 @@ def test_crops_to_block_size(student, hand):
 
 @checks("generate", weight=2)
 def test_rows_end_at_different_steps(student, hand):
-    """rows that end at different steps, and one that never does"""
+    """rows that end at different steps, greedy and drawn, and one that never does"""
     case = hand["two_rows"]
     model = Toy(after_last(case["following"]))
     idx = torch.tensor(case["prompts"])
@@ -261,6 +261,24 @@ def test_rows_end_at_different_steps(student, hand):
     model, idx = Toy(after_last([4, 2, 3, 1, 0, 6, 0])), torch.tensor([[0], [1], [5]])  # 0, 4; 1, 2, 3, 1, ... without end; 5, 6, 0, 4
     got = generated(student, model, idx, max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=4)
     equal(got, torch.tensor([[4, 4, 4, 4, 4], [2, 3, 1, 2, 3], [6, 0, 4, 4, 4]]))
+    # EOS comes with 0.27 (the least probable of three) or 0.40 (the most probable) in each step: of 12 rows all have ended by step 95
+    # but for a probability of 12 * 0.74 ** 95 < 1e-11.
+    for eos in (1, 0):
+        model, generator = Toy(always([0.4, 0.0, 0.2])), student.generator(9)
+        got = generated(student, model, torch.zeros(12, 1, dtype=torch.int64), max_new_tokens=95, block_size=3, eos_token_id=eos,
+                        generator=generator)  # fmt: skip
+        ends_where_drawn(got, eos, model.calls)
+
+
+def ends_where_drawn(got: Tensor, eos: int, calls: int) -> None:
+    """Fail unless each row (B, n) of drawn tokens is EOS from its first EOS on, and the run stopped at the last row's."""
+    ends = []
+    for row in got.tolist():
+        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped")
+        ends.append(row.index(eos))
+        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
+    equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
+    that(calls <= max(ends) + 1, "more calls than steps", expected=max(ends) + 1, got=calls)
 
 
 @checks("generate")
@@ -371,6 +389,8 @@ def test_defaults(student):
     idx = torch.zeros(1_000, 1, dtype=torch.int64)
     plain = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
     told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
+    again = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
+    equal(again, plain, what="two generators in the same state gave different tokens")
     got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4), **told)
     equal(plain, got, what="the defaults give other tokens than temperature=1.0 and None for the rest, from the same generator state")
 
@@ -518,10 +538,13 @@ def test_stream_is_lazy(student):
     tokens = iter(student.stream(model, torch.tensor([[3, 1, 4]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
     that(model.calls == 0, "the model was called before a token was asked for", got=f"{model.calls} calls", cause=LAZY)
     for count, want in enumerate(unroll(after_all(10), [3, 1, 4], 4, ROOMY), start=1):
-        equal(next(tokens, None), want, what=f"wrong token number {count}")
+        token = next(tokens, None)
+        that(token is not None, f"the stream ended too early, with max_new_tokens 4: token number {count} is missing")
+        equal(token, want, what=f"wrong token number {count}")
         that(model.calls <= count, f"{model.calls} calls of the model for {count} tokens")
     equal(next(tokens, None), None, what="a token came after the last one")
-    that(model.calls <= 4, "the model was called after the last token", expected=4, got=model.calls, cause=LAZY)
+    idle = "Nothing is left to make after the last token: look at the limit before you call the model."
+    that(model.calls <= 4, "the model was called after the last token", expected=4, got=model.calls, cause=idle)
 
 
 @checks("stream", weight=2)

@@ -42,6 +42,8 @@ def test_one_request_by_hand(student, hand):
     """300 ms to the first of 50 tokens, then one every 20 ms"""
     case = hand["one_request"]
     made = trace(student, 0.0, [case["ttft_seconds"]] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
+    plain = "a Trace is a tuple here, which is taken for a plain pair"
+    that(not isinstance(made, tuple), plain, expected="an object of a class of its own")
     close(made.ttft, case["ttft_seconds"], what="wrong ttft")
     equal(len(made.itl), 49, what="wrong number of gaps")
     close(
@@ -93,8 +95,17 @@ def test_the_clock_may_start_anywhere(student):
 
 @checks("Trace")
 def test_gaps_of_no_time(student):
-    """two tokens have one gap, and tokens at one time have a gap of 0"""
-    close(student.Trace(3.0, [3.5, 4.25]).tpot, 0.75, what="wrong tpot of two tokens")
+    """two tokens have one gap, tokens at one time have a gap of 0, and microseconds are not rounded"""
+    for request in ([0.5, 0.75], [1.0, 2.5]):  # one arrival, as many tokens, other times
+        made = trace(student, 3.0, request)
+        close(made.tpot, request[1], what=f"wrong tpot of two tokens, the gap between which is {request[1]} s")
+        equal(list(made.itl), request[1:], what=f"wrong itl of two tokens, the gap between which is {request[1]} s")
+        close(made.e2e, sum(request), what="wrong e2e of two tokens")
+    short = [5 * 2.0**-17, 3 * 2.0**-17, 2.0**-17]
+    made = trace(student, 3.0, short)
+    equal(list(made.itl), short[1:], what="wrong itl of tokens a few microseconds apart")
+    for name, value in {"ttft": 5 * 2.0**-17, "tpot": 2.0**-16, "e2e": 9 * 2.0**-17}.items():
+        close(getattr(made, name), value, atol=0.0, rtol=1e-9, what=f"wrong {name} of tokens a few microseconds apart")
     made = student.Trace(3.0, [4.0, 5.5, 5.5, 6.25])
     equal(list(made.itl), [1.5, 0.0, 0.75], what="wrong itl where two tokens come at one time")
     close(made.tpot, 0.75, what="wrong tpot where two tokens come at one time")
@@ -135,13 +146,26 @@ def test_record_on_a_virtual_clock(student):
 
 @checks("record")
 def test_record_keeps_every_token(student):
-    """as many times as tokens, and one look at the clock for each of them and for the arrival"""
+    """as many times as tokens, and one look at the clock for each of them and for the arrival; no other clock is read"""
     for count in (7, 1_200):
         clock = Clock()
         made = student.record(clock.stream([1.0] * count), clock)
         equal(len(made.token_times), count, what="wrong number of token times")
         close(made.ttft, 1.0, what="wrong ttft")
         equal(clock.looks, count + 1, what="wrong number of looks at the clock")
+    no_other_clock(student, [0.5, 0.25])
+
+
+def no_other_clock(student, delays: list[float]) -> None:
+    """Fail if a clock of Python's is read beside the one that is given."""
+    clock = Clock(2.0)
+    with student.stand_in(peak_flops=1e9, bandwidth=1e9) as work:
+        made = student.record(clock.stream(delays), clock)
+    equal(list(made.token_times), times(2.0, delays), what="wrong token times")
+    that(
+        work.clock_reads == 0, "a clock of Python's was read, too", expected="looks at the clock that was given, and at no other",
+        got=f"{work.clock_reads} looks at another", cause="Read no other clock, not even to end a slow stream: the stream is used up.",
+    )  # fmt: skip
 
 
 @checks("record")
@@ -210,11 +234,13 @@ def test_percentile_of_nothing(student):
 @checks("percentile")
 def test_every_value_and_any_q(student):
     """q need not be whole; equal values count each; of many values each one counts; no digit is lost"""
-    for q, want in ((12.5, 1.5), (99.75, 4.99)):
+    for q, want in ((12.5, 1.5), (99.75, 4.99), (0.75, 1.03), (1, 1.04)):
         close(student.percentile([5.0, 1.0], q), want, what=f"wrong p{q}")
     close(student.percentile([2.0, 6.0, 2.0, 2.0, 4.0], 50), 2.0, what="wrong p50 of values that repeat")
     close(student.percentile([0.0, 3.0, 0.0, 1.0], 50), 0.5, what="wrong p50 of values with zeros")
     close(student.percentile([1.0] * 1301 + [9.0], 100), 9.0, what="wrong p100 of 1,302 values, the last of them large")
+    many = [float(i) for i in range(5_300)]
+    close(student.percentile(many, 99), 5246.01, atol=0.001, rtol=0.0, what="wrong p99 of the 5,300 numbers from 0 to 5,299")
     middle = student.percentile([1_600_000_000.75, 1_600_000_000.25], 50)
     close(middle, 1_600_000_000.5, atol=0.001, rtol=0.0, what="wrong p50 of times since 1970")
 
@@ -229,13 +255,17 @@ def test_percentile_of_a_changed_list(student):
 
 @checks("summarize", weight=2)
 def test_rate_of_sums(student, hand):
-    """a slow and a fast stream: tokens over seconds, not the mean of two rates"""
+    """a slow and a fast stream: tokens over seconds, not the mean of two rates; and the percentiles of all of their gaps"""
     case = hand["two_requests"]
     slow = trace(student, 0.0, [0.5] + [case["slow_gap_seconds"]] * case["slow_gaps"])
     fast = trace(student, 0.0, [0.5] + [case["fast_gap_seconds"]] * case["fast_gaps"])
-    got = student.summarize([slow, fast])["tokens_per_second"]
+    figures = student.summarize([slow, fast])
+    got = figures["tokens_per_second"]
     mean = "This is the mean of 10 and 50, in which a short answer has as much say as a long one. Add first, divide once."
     close(got, case["tokens_per_second"], what="wrong tokens_per_second", suspects=[(case["mean_of_rates"], mean)])
+    gaps = case["slow_gap_seconds"], case["fast_gap_seconds"]
+    vote = "Each stream has one vote here, however many gaps it has. Take the percentile over all gaps of all requests."
+    close(figures["itl_p50"], gaps[1], what="wrong itl_p50", suspects=[(sum(gaps) / 2, vote)])
 
 
 @checks("summarize", weight=2)
@@ -331,6 +361,9 @@ def test_the_span_on_any_clock(student):
         close(figures["output_tokens_per_second"], 153 / 12, what=f"wrong output_tokens_per_second {clock}")
         close(figures["requests_per_second"], 3 / 12, what=f"wrong requests_per_second {clock}")
         equal([one.arrival - start for one in after], [3.0, 0.0, 5.0], what="wrong order of the traces afterwards, by their arrivals")
+        want = [times(start + at, delays) for at, delays in requests]
+        equal([len(one.token_times) for one in after], [2, 149, 2], what="wrong numbers of token times in the traces afterwards")
+        that([list(one.token_times) for one in after] == want, "a trace has other token times afterwards")
 
 
 @checks("goodput", weight=2)
@@ -358,13 +391,14 @@ def four_requests(student) -> list:
 
 @checks("goodput", weight=2)
 def test_one_stop_breaks_the_promise(student):
-    """a stream that stops once among 150 short gaps: its mean gap keeps the limit, and the stream does not"""
+    """a stream that stops once among 150 short gaps, early or late: its mean gap keeps the limit, and the stream does not"""
     smooth = [0.5] + [0.015625] * 150
-    stops = [*smooth[:25], 0.25, *smooth[25:]]
-    made = [trace(student, 0.0, smooth), trace(student, 0.0, stops)]
-    span = times(0.0, stops)[-1]
     every = "This counts the stream that stopped too: one of its gaps is over the limit."
-    close(student.goodput(made, 1.0, 0.0625), 1 / span, suspects=[(2 / span, every)])
+    for place in (25, 141):
+        stops = [*smooth[:place], 0.25, *smooth[place:]]
+        made = [trace(student, 0.0, smooth), trace(student, 0.0, stops)]
+        span = times(0.0, stops)[-1]
+        close(student.goodput(made, 1.0, 0.0625), 1 / span, suspects=[(2 / span, every)])
 
 
 @checks("goodput")
@@ -382,10 +416,11 @@ def test_the_limit_itself_is_kept(student):
 @checks("goodput")
 def test_answers_of_one_token_count(student):
     """answers of one token, two of which arrive together: each counts by its TTFT; the list stays as it is"""
-    given = [trace(student, at, [wait]) for at, wait in ((6.0, 2.0), (2.0, 0.5), (2.0, 0.25), (3.0, 4.0))]
+    given = [trace(student, at, [wait]) for at, wait in ((6.0, 2.0), (2.0, 0.5), (2.0, 0.25), (3.0, 4.0))]  # ends: 8.0, 2.5, 2.25, 7.0
     rate, (after, *_) = student.goodput(given, 1.0, 0.125, _arguments=True)
     close(rate, 2 / 6)
     equal([one.arrival for one in after], [6.0, 2.0, 2.0, 3.0], what="wrong list of traces afterwards, by their arrivals")
+    equal([list(one.token_times) for one in after], [[8.0], [2.5], [2.25], [7.0]], what="wrong token times in the traces afterwards")
     close(student.goodput(given, float("inf"), float("inf")), 4 / 6, what="wrong for limits that no request breaks")
 
 

@@ -14,6 +14,7 @@ from autograder.checking.checks.test_generation import (
     always,
     as_the_caller_has_it,
     caller,
+    ends_where_drawn,
     filled,
     frequencies,
     generated,
@@ -270,13 +271,7 @@ def test_drawn_ends(student, rng):
     got = generated(
         student, model, idx, max_new_tokens=120, block_size=8, eos_token_id=eos, generator=student.generator(integer(rng, 0, 2**31))
     )
-    ends = []
-    for row in got.tolist():
-        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped")
-        ends.append(row.index(eos))
-        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
-    equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
-    that(model.calls <= max(ends) + 1, "more calls than steps", expected=max(ends) + 1, got=model.calls)
+    ends_where_drawn(got, eos, model.calls)
 
 
 @checks("generate")

@@ -5,7 +5,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.checks.test_latency import Clock, four_requests, times, trace
+from autograder.checking.checks.test_latency import Clock, four_requests, no_other_clock, times, trace
 
 
 def sixteenths(rng: torch.Generator, n: int, low: int = 1, high: int = 40) -> list[float]:
@@ -55,8 +55,13 @@ def test_keeps_what_it_was_given(student, rng):
 
 @checks("Trace")
 def test_every_gap_counts(student):
-    """one token, two tokens, 2,601 tokens, tokens at one time, and a clock that began in 1970"""
+    """one token, two tokens, 2,601 tokens, tokens at one time, and a clock that began in 1970; requests that arrive at one time"""
     close(student.Trace(4.0, [4.75]).tpot, 0.0, what="wrong tpot of one token")
+    for delays in ([1.0, 0.5, 0.25], [0.75, 2.0, 1.0]):
+        made = trace(student, 8.0, delays)
+        equal(list(made.itl), delays[1:], what="wrong itl of a request that arrives at the same time as another")
+        for name, value in {"ttft": delays[0], "tpot": sum(delays[1:]) / 2, "e2e": sum(delays)}.items():
+            close(getattr(made, name), value, what=f"wrong {name} of one of two requests that arrive at one time")
     close(student.Trace(0.0, [1.0, 1.5]).tpot, 0.5, what="wrong tpot of two tokens")
     at_once = student.Trace(0.0, [1.0, 1.0, 1.0, 2.5])
     equal(list(at_once.itl), [0.0, 0.0, 1.5], what="wrong itl where tokens come at one time")
@@ -114,7 +119,7 @@ def test_a_list_is_a_stream_too(student):
 
 @checks("record")
 def test_a_long_stream_on_a_fine_clock(student):
-    """1,100 tokens, a fraction of a microsecond apart"""
+    """1,100 tokens, a fraction of a microsecond apart; no other clock is read"""
     clock, step = Clock(1.0 - 2.0**-22), 2.0**-22
 
     def ticking() -> float:
@@ -124,6 +129,7 @@ def test_a_long_stream_on_a_fine_clock(student):
     made = student.record([5] * 1100, ticking)
     close(made.arrival, 1.0, atol=0.0, rtol=0.0, what="wrong arrival")
     equal(list(made.token_times), [1.0 + step * (i + 1) for i in range(1100)], what="wrong token times")
+    no_other_clock(student, [0.25, 1.0, 0.5])
 
 
 @checks("record")
@@ -301,6 +307,7 @@ def test_the_list_of_traces_stays(student):
     close(figures["requests_per_second"], 3 / 2.75, what="wrong requests_per_second")
     that(len(after) == 3, "the list of traces has another length afterwards", expected=3, got=len(after))
     equal([one.arrival for one in after], [3.0, 1.0, 2.0], what="the traces stand in another order afterwards")
+    equal([list(one.token_times) for one in after], [[at + 0.5, at + 0.75] for at in (3.0, 1.0, 2.0)], what="wrong token times afterwards")
 
 
 @checks("goodput", weight=2)
@@ -377,3 +384,4 @@ def test_goodput_in_no_time(student):
     rate, (after, *_) = student.goodput(kept_and_not, 1.0, 1.0, _arguments=True)
     close(rate, 2 / 5)
     equal([one.arrival for one in after], [4.0, 1.0, 2.0, 3.0], what="the traces afterwards, where 2 of 4 kept their promise")
+    equal([list(one.token_times) for one in after], [[6.0], [1.5], [4.0], [3.5]], what="wrong token times afterwards")
