@@ -1,1 +1,1 @@
-"""Mutation testing: single-change mutants of correct versions, judged by real grading. `autograder certify --mutate`."""
+"""Mutation testing: single-change mutants of correct versions and mutants by kind, judged by real grading (`certify --mutate`)."""

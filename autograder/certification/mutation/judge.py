@@ -25,7 +25,7 @@ from ...sandbox.confine.limits import Limits
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.submission import Cell
 from . import equivalent
-from .mutants import REFERENCE, Identity, Mutant, mutants_of
+from .mutants import KINDS, REFERENCE, Identity, Mutant, mutants_of
 
 SHARE = 12
 """The divisor for the mutants of right versions, of which one in so many is judged: there are six times as many as of the reference."""
@@ -139,7 +139,9 @@ def drawn(mutant: Mutant, share: int) -> bool:
 
 
 def is_of(identity: Identity, origin: str) -> bool:
-    """Return whether a mutant belongs to an origin: reference, right, all, or one correct version's file."""
+    """Return whether a mutant belongs to an origin: reference, right, all (of these two), kinds, or one correct version's file."""
+    if KINDS in (origin, identity.origin):
+        return origin == identity.origin
     return origin in ("all", identity.origin) or (origin == "right" and identity.origin != REFERENCE)
 
 
@@ -155,7 +157,7 @@ def stale_entries(
         if identity in found and found[identity].killed_by is not None
     ]
     for identity in listed:
-        mine = exercise is None or (is_of(identity, REFERENCE) and identity.where.split(".")[0] == exercise)
+        mine = exercise is None or (identity.origin in (REFERENCE, KINDS) and identity.where.split(".")[0] == exercise)
         if is_of(identity, origin) and mine and identity not in exist:
             stale.append((identity, "no mutant matches this entry"))
     return stale

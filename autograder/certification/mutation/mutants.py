@@ -1,4 +1,4 @@
-"""Single-change mutants of the reference and of correct versions.
+"""Single-change mutants of the reference and of correct versions. Mutants by kind come from `kinds`.
 
 A mutant is identified by its function and its changed lines, as Python itself would write them, without comments and line numbers. So a
 mutant stays the same when lines move or a comment changes.
@@ -26,13 +26,17 @@ from ...sandbox.submission import Cell
 from ..certify import read_specimen
 
 REFERENCE = "reference"
+KINDS = "kinds"
+"""The origin of the reference's mutants by kind. Origin `all` leaves them out: it stands for single changes of correct versions, and its
+published counts must mean the same as before."""
 
 
 @dataclass(frozen=True)
 class Identity:
     """The identity of a mutant.
 
-    origin: `reference` or `right_NAME.py`. where: the function, such as `KVCache.append`. before, after: the lines that differ.
+    origin: `reference`, `right_NAME.py` or `kinds`. where: the function, such as `KVCache.append`. before, after: the lines that differ.
+    A mutant by kind has nothing in `before`, and the kind's name in `after`.
     """
 
     origin: str
@@ -54,20 +58,24 @@ class Mutant:
 
     @property
     def cells(self) -> list[Cell]:
-        if self.identity.origin == REFERENCE:
+        if self.identity.origin in (REFERENCE, KINDS):
             return [Cell(REFERENCE, self.source)]
         return [Cell(REFERENCE, solution_source(self.topic)), Cell(self.identity.origin, self.source)]
 
 
 def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFERENCE, folder: Path = SPECIMENS) -> list[Mutant]:
-    """Return the mutants of a topic. origin: reference, right, all, or one specimen, as `right_NAME.py`."""
+    """Return the mutants of a topic. origin: reference, right, all (of these two), kinds, or one specimen, as `right_NAME.py`."""
+    if origin == KINDS:
+        from .kinds import mutants_by_kind
+
+        return mutants_by_kind(topic, exercise)
     found: list[Mutant] = []
     if origin in (REFERENCE, "all"):
         found += mutate(topic, solution_source(topic), only=exercise)
     if origin != REFERENCE:
         chosen = [each for each in find_specimens(folder, [topic]) if (each.right if origin in ("right", "all") else each.file == origin)]
         if not chosen and origin not in ("right", "all"):
-            raise CourseError(f"no correct solution {origin!r} in {folder / topic}; origins are reference, right, all, or `right_NAME.py`")
+            raise CourseError(f"no correct solution {origin!r} in {folder / topic}; origins: reference, right, all, kinds, `right_NAME.py`")
         for specimen in map(read_specimen, chosen):
             found += mutate(topic, specimen.source, origin=specimen.file, exercise=specimen.exercise)
     return [m for m in found if exercise in (None, m.exercise)]
