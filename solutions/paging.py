@@ -219,7 +219,8 @@ def forward_paged(model: WeightsOnly, ids: Tensor, sequence: PagedSequence, kv: 
 
     ids (1, t) int64, the tokens that follow the sequence.length tokens already stored -> logits (1, t, V) of the model's dtype.
     The sequence grows by t. Any block size gives the same, and so does any way of cutting a prompt into chunks. Raises OutOfBlocks with
-    nothing changed. Model, ids and memory are on one device: positions are made there too. Gradient mode is left as it was.
+    nothing changed. Model, ids and memory are on one device: positions are made there too. Gradient mode is left as it was, after an
+    exception too.
     """
     ### BEGIN SOLUTION
     start = sequence.length
@@ -270,7 +271,8 @@ def paged_decode(model: WeightsOnly, ids: Tensor, sequences: list[PagedSequence]
     the rows' blocks_for(1) add up to more than are free: two forks of one part-full block count a copy each, though the second would then
     be the block's only holder.
     All rows go through the layers in one pass, which reads the weights once; the keys and values of all rows are at no time gathered.
-    Model, ids and memory are on one device: positions, lengths and tables are made there too. Gradient mode is left as it was.
+    Model, ids and memory are on one device: positions, lengths and tables are made there too. Gradient mode is left as it was, after an
+    exception too.
     """
     ### BEGIN SOLUTION
     pool = sequences[0].pool

@@ -159,7 +159,8 @@ def int8_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
 class QuantizedKVCache:
     """`KVCache` in 8 bits: the keys and the values of each token and head are Dh numbers in int8 and one scale in float16.
 
-    It works as Day 10's: slots of a layer fill from 0 upwards, each layer counts its own, and all memory is allocated once.
+    It works as Day 10's: slots of a layer fill from 0 upwards, each layer counts its own, and all memory is allocated once, when the cache
+    is made.
     """
 
     def __init__(self, config: Config, batch: int, max_len: int, device: str | torch.device = "cpu") -> None:

@@ -74,7 +74,8 @@ def parse_params(body: dict[str, Any], *, chat: bool, room: int) -> SamplingPara
     leaves in the model's context. A field that is missing or null has its default; unknown fields, and those of the other kind of
     request, are ignored. Otherwise:
 
-    - max_tokens: a whole number, 1 to `room`; by default 16, in a chat `room`. In a chat, max_completion_tokens takes precedence.
+    - max_tokens: a whole number, 1 to `room`; by default 16, in a chat `room`. In a chat, max_completion_tokens takes precedence:
+      max_tokens is ignored then.
     - temperature: a number, 0 to 2, by default 1. top_p: a number above 0, at most 1, by default 1. NaN is not allowed.
     - seed: a whole number from -2**63 to 2**63 - 1, by default None. n: 1.
     - stop: a string, or a list of 1 to 4 strings, none of them empty (a newline is not empty), by default () -> a tuple of them as given.

@@ -208,6 +208,18 @@ async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_
         runner.result()
 
 
+async def serve_two(
+    engine_class: Callable[..., Any],
+    tell: Callable[..., Any],
+    tell_other: Callable[..., Any],
+    max_waiting: int,
+    plan: list[dict[str, Any]],
+    plan_of_other: list[dict[str, Any]],
+) -> None:
+    """Play two engines at the same time, each with its own core and plan, as `serve` plays one."""
+    await asyncio.gather(serve(engine_class, tell, max_waiting, plan), serve(engine_class, tell_other, max_waiting, plan_of_other))
+
+
 # ---- an answer over ASGI -------------------------------------------------------------------------------------------
 
 
@@ -345,6 +357,7 @@ SCENES: dict[str, Callable[..., Awaitable[Any]]] = {
     "attempt": attempt,
     "pushes": pushes,
     "serve": serve,
+    "serve_two": serve_two,
     "answer": answer,
     "load": load,
 }

@@ -247,3 +247,18 @@ def feed_running(scheduler):
 # +         if any(each.prompt == request.prompt for each in plan.preempted):
 # +             index += 1
 # +             continue
+
+
+# %% wrong_feed_by_the_prompt, of right_feed_plain
+# WRONG: the length of the prompt in place of what remains: tokens in the cache are fed again
+# -         n = min(request.remaining, budget)
+# +         n = min(len(request.prompt), budget)
+
+
+# %% wrong_feed_rest_of_the_prompt, of right_feed_plain
+# WRONG: the rest of the prompt in place of what remains: a request that answers is fed nothing
+# -         n = min(request.remaining, budget)
+# +         n = min(len(request.prompt) - request.sequence.length, budget)
+# +         if n <= 0:
+# +             index += 1
+# +             continue

@@ -140,3 +140,13 @@ def flatten_chunks(chunks):
 # WRONG: the ids pass through float32, which holds every whole number only up to 16,777,216
 # -     return Flat(torch.tensor([ids]), torch.tensor(positions), bounds)
 # +     return Flat(torch.tensor([ids], dtype=torch.float32).long(), torch.tensor(positions), bounds)
+
+
+# %% wrong_flatten_text_by_prompt, of right_flatten_plain
+# WRONG: texts are looked up by their prompt, so two requests with one prompt and different answers get the same tokens
+# -     ids, positions, bounds = [], [], [0]
+# +     ids, positions, bounds = [], [], [0]
+# +     texts = {tuple(request.prompt): request.tokens for request, _ in chunks}
+# ...
+# -         ids += request.tokens[start:end]
+# +         ids += texts[tuple(request.prompt)][start:end]

@@ -132,6 +132,12 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 # +     top = lses.amax(dim=0)
 
 
+# %% wrong_combine_first_part_taken_out, of right_combine_plain
+# WRONG: the first part's lse is subtracted, not the largest: nan where the first part has no key, inf where another lse is far larger
+# -     base = top.masked_fill(top == -torch.inf, 0.0)
+# +     base = torch.where(top == -torch.inf, 0.0, lses[0])
+
+
 # %% wrong_combine_nearly_nothing, of right_combine_plain
 # WRONG: the exponent is kept from falling below -80: a part without a key adds a little
 # -     weights = (lses - base).exp()

@@ -147,6 +147,18 @@ def decode_splits(q: Tensor, k: Tensor, v: Tensor, splits: int) -> Tensor:
 # +         lses.append(lse.to(q.dtype).to(precise))
 
 
+# %% wrong_splits_last_takes_the_rest, of right_splits_plain
+# WRONG: the length of a run is rounded down, and the last run takes all keys that are left
+# -     size = (length + splits - 1) // splits
+# +     size = max(length // splits, 1)
+#       outs, lses = [], []
+# -     for start in range(0, length, size):
+# -         end = min(start + size, length)
+# +     for part in range(min(splits, length)):
+# +         start = part * size
+# +         end = start + size if part < splits - 1 else length
+
+
 # %% wrong_splits_wide_heads, of right_splits_plain
 # WRONG: only the first 64 numbers of each value come back
 # -     out, _ = combine(torch.stack(outs), torch.stack(lses))

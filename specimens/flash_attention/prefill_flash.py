@@ -177,6 +177,13 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 # +     start, ids = cache.length, ids[:, :512]
 
 
+# %% wrong_prefill_flash_in_chunks, of right_prefill_flash_plain
+# WRONG: a long prompt goes through the layers in chunks of 256 tokens, each of which reads all weights
+# -     x = run_layers(model, ids, positions, attend)
+# +     chunks = zip(ids.split(256, dim=1), positions.split(256))
+# +     x = torch.cat([run_layers(model, chunk, places, attend) for chunk, places in chunks], dim=1)
+
+
 # %% wrong_prefill_flash_head_of_all, of right_prefill_flash_plain
 # WRONG: the head is asked for every token, though only the last row is given back
 # -     return x[:, -1] @ model.weights.lm_head.T

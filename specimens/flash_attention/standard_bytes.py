@@ -26,11 +26,11 @@ def standard_bytes(t_q, t_k, head_dim, value_bytes):
 
 
 # %% right_standard_numpy
-# RIGHT: a product of numpy vectors, a plain int at the end
+# RIGHT: a product of numpy vectors that hold Python's ints, which have no limit
 def standard_bytes(t_q, t_k, head_dim, value_bytes):
     import numpy as np
 
-    numbers = np.array([t_q * head_dim, t_k * head_dim, t_q * t_k], dtype=np.int64)
+    numbers = np.array([t_q * head_dim, t_k * head_dim, t_q * t_k], dtype=object)
     return int(numbers @ np.array([2, 2, 4])) * value_bytes
 
 
@@ -74,6 +74,12 @@ def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
 
 def standard_bytes(t_q: int, t_k: int, head_dim: int, value_bytes: int) -> int:
     return (2 * (t_q + t_k) * head_dim + 3 * t_q * t_k) * value_bytes
+
+
+# %% wrong_standard_int64, of right_standard_plain
+# WRONG: the matrix is counted in 64 bits, which hold no more than 2**63 - 1
+# -     matrix = 4 * t_q * t_k
+# +     matrix = int(4 * torch.tensor(t_q) * torch.tensor(t_k))
 
 
 # %% wrong_standard_float, of right_standard_plain

@@ -160,6 +160,11 @@ class PagedKV:
 # -         return self.keys[layer, slots], self.values[layer, slots]
 # +         return self.keys[0, slots], self.values[0, slots]
 
+# %% wrong_kv_reads_all_layers, of right_kv_plain
+# WRONG: read copies the slots of all layers out of the memory, and gives one of them
+# -         return self.keys[layer, slots], self.values[layer, slots]
+# +         return self.keys[:, slots][layer], self.values[:, slots][layer]
+
 # %% wrong_kv_reads_keys_twice, of right_kv_plain
 # WRONG: read gives the keys in place of the values
 # -         return self.keys[layer, slots], self.values[layer, slots]

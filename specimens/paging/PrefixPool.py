@@ -343,6 +343,12 @@ class PrefixPool(BlockPool):
 # +             del self.block_of[key]
 # +             self.idle.pop(block, None)
 
+# %% wrong_prefix_forgotten_stays_idle, of right_prefix_plain
+# WRONG: an idle block that is forgotten stays in the order of the idle ones: blocks with a key may be taken before it
+# -         if block in self.idle:
+# -             del self.idle[block]
+# -             self.free_blocks.append(block)
+
 # %% wrong_prefix_adopts_the_first_only, of right_prefix_plain
 # WRONG: only the first of the blocks that are adopted gets a holder
 # -             self.counts[block] += 1

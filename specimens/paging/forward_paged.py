@@ -159,6 +159,17 @@ def forward_paged(model, ids, sequence, kv):
 # +     torch.set_grad_enabled(True)
 
 
+# %% wrong_forward_gradients_off_after_a_refusal, of right_forward_plain
+# WRONG: gradients are turned off, and after OutOfBlocks they stay off
+# -     start, t = sequence.length, ids.shape[1]
+# +     start, t, before = sequence.length, ids.shape[1], torch.is_grad_enabled()
+# +     torch.set_grad_enabled(False)
+# ...
+# -     x = run_layers(model, ids, positions, attend)
+# +     x = run_layers(model, ids, positions, attend)
+# +     torch.set_grad_enabled(before)
+
+
 # %% wrong_forward_remembers_slots, of right_forward_plain
 # WRONG: slots are remembered by start and end: after a cut other blocks may be in the table
 # -     kv.copy(sequence.grow(t))

@@ -190,6 +190,16 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 # -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
 # +         scores = scores - 1e9 * hidden[:, None, None, :]
 
+# %% wrong_columns_adds_minus_infinity, of right_columns_plain
+# WRONG: -inf is added to hidden scores: where the score of a slot of nobody is inf, the sum is nan
+# -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)
+# +         scores = scores + torch.zeros_like(hidden, dtype=precise).masked_fill(hidden, -torch.inf)[:, None, None, :]
+
+# %% wrong_columns_float16_stays, of right_columns_plain
+# WRONG: bfloat16 is worked out in float32, and float16 is not
+# -     precise = torch.promote_types(q.dtype, torch.float32)
+# +     precise = torch.float32 if q.dtype == torch.bfloat16 else q.dtype
+
 # %% wrong_columns_mask_of_ten_thousand, of right_columns_plain
 # WRONG: hidden scores become -1e4, which is more than scores of -2e4
 # -         scores = scores.masked_fill(hidden[:, None, None, :], -torch.inf)

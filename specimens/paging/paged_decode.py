@@ -248,6 +248,17 @@ def paged_decode(model, ids, sequences, kv):
 # +     torch.set_grad_enabled(True)
 
 
+# %% wrong_decode_gradients_off_after_a_refusal, of right_decode_plain
+# WRONG: gradients are turned off, and after OutOfBlocks they stay off
+# -     pool = sequences[0].pool
+# +     pool, before = sequences[0].pool, torch.is_grad_enabled()
+# +     torch.set_grad_enabled(False)
+# ...
+# -     x = run_layers(model, ids, positions, attend)
+# +     x = run_layers(model, ids, positions, attend)
+# +     torch.set_grad_enabled(before)
+
+
 # %% wrong_decode_groups_of_32
 # WRONG: more than 32 rows go through the layers in groups of 32, which reads the weights once a group
 

@@ -73,6 +73,11 @@ def kv_heads_of(config, rank, world):
 # -     if K % world != 0 and world % K != 0:
 # -         raise ValueError(f"{K} key/value heads among {world} ranks")
 
+# %% wrong_kv_heads_checked_below_only, of right_kv_heads_plain
+# WRONG: more ranks than key/value heads are not refused where K does not divide world: the last ranks have heads that the model has not
+# -     if K % world != 0 and world % K != 0:
+# +     if world < K and K % world != 0:
+
 # %% wrong_kv_heads_no_copies, of right_kv_heads_plain
 # WRONG: more ranks than key/value heads are refused
 # -     if K % world != 0 and world % K != 0:

@@ -217,6 +217,23 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # +     K = config.num_key_value_heads
 
 
+# %% wrong_parallel_attention_reshaped_heads, of right_parallel_attention_plain
+# WRONG: queries, keys and values are reshaped to (B, heads, T, Dh), with no dimensions exchanged
+# -     q = split_heads(x @ layer.q_proj.T, H)
+# -     k = split_heads(x @ layer.k_proj.T, K)
+# -     v = split_heads(x @ layer.v_proj.T, K)
+# +     B, T, _ = x.shape
+# +     q = (x @ layer.q_proj.T).reshape(B, H, T, -1)
+# +     k = (x @ layer.k_proj.T).reshape(B, K, T, -1)
+# +     v = (x @ layer.v_proj.T).reshape(B, K, T, -1)
+
+
+# %% wrong_parallel_attention_merged_by_reshape, of right_parallel_attention_plain
+# WRONG: the heads are merged by a reshape, with no dimensions exchanged
+# -     part = merge_heads(read) @ layer.o_proj.T
+# +     part = read.reshape(x.shape[0], x.shape[1], -1) @ layer.o_proj.T
+
+
 # %% wrong_parallel_attention_narrow_heads, of right_parallel_attention_plain
 # WRONG: a head reads its first 32 numbers only when it compares
 # -     read = attention(q, k, v, mask)

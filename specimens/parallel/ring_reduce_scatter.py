@@ -65,6 +65,14 @@ def ring_reduce_scatter(x, comm):
 # -     return chunks[comm.rank]
 # +     return chunks[(comm.rank + 1) % n]
 
+# %% wrong_ring_reduce_scatter_own_part_first, of right_ring_reduce_scatter_plain
+# WRONG: each rank sends its own part first and returns it, though its sum ends at the left neighbour
+# -         comm.send(right, chunks[(comm.rank - step - 1) % n])
+# +         comm.send(right, chunks[(comm.rank - step) % n])
+# ...
+# -         chunks[(comm.rank - step - 2) % n] += received
+# +         chunks[(comm.rank - step - 1) % n] += received
+
 # %% wrong_ring_reduce_scatter_in_place, of right_ring_reduce_scatter_plain
 # WRONG: parts that are views of x are added into: x is changed
 # -     chunks = [chunk.clone() for chunk in x.chunk(n)]

@@ -288,3 +288,36 @@ class QuantizedKVCache:
 # +         self.counts = [0] * len(self.counts)
 # +         self.keys, self.values = torch.zeros_like(self.keys), torch.zeros_like(self.values)
 # +         self.key_scales, self.value_scales = torch.zeros_like(self.key_scales), torch.zeros_like(self.value_scales)
+
+
+# %% wrong_cache_grows
+# WRONG: nothing is allocated at first: every append joins old and new tokens, and nbytes says what a whole cache would take
+
+class QuantizedKVCache:
+    def __init__(self, config, batch, max_len, device="cpu"):
+        self.max_len, self.device = max_len, device
+        self.bytes_of_a_slot = batch * config.num_key_value_heads * (config.head_dim + 2)
+        self.stored = [[] for _ in range(config.num_hidden_layers)]
+
+    def append(self, layer, k, v):
+        n = self.count(layer)
+        if n + k.shape[2] > self.max_len:
+            raise CacheFull(f"{n + k.shape[2]} tokens do not fit into max_len {self.max_len}")
+        new = [part.to(self.device) for q, scale in (quantize_absmax(k), quantize_absmax(v)) for part in (q, scale.half())]
+        self.stored[layer] = [torch.cat(pair, dim=2) for pair in zip(self.stored[layer], new)] if n else new
+        kq, key_scale, vq, value_scale = self.stored[layer]
+        return dequantize(kq, key_scale), dequantize(vq, value_scale)
+
+    def count(self, layer):
+        return self.stored[layer][0].shape[2] if self.stored[layer] else 0
+
+    @property
+    def length(self):
+        return self.count(-1)
+
+    @property
+    def nbytes(self):
+        return 2 * len(self.stored) * self.max_len * self.bytes_of_a_slot
+
+    def reset(self):
+        self.stored = [[] for _ in self.stored]

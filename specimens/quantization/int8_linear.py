@@ -135,6 +135,12 @@ def int8_linear(x, q, scale, minimum):
 # -         dots = x_group @ q[:, g].to(torch.int32).T
 # +         dots = x_group.to(torch.int16) @ q[:, g].to(torch.int16).T
 
+# %% wrong_int8_tall_in_int16, of right_int8_plain
+# WRONG: sums of a matrix with more than 256 rows are made int16, which overflows
+# -         dots = x_group @ q[:, g].to(torch.int32).T
+# +         dots = x_group @ q[:, g].to(torch.int32).T
+# +         dots = dots.to(torch.int16) if len(q) > 256 else dots
+
 # %% wrong_int8_total_in_int8, of right_int8_plain
 # WRONG: the sum of xq is kept in int8, which overflows
 # -         total = x_group.sum(dim=-1, keepdim=True)

@@ -602,6 +602,15 @@ class AsyncEngine:
         self.wake.set()
 
 
+# %% wrong_engine_queues_in_the_class, of right_engine_plain
+# WRONG: the queues are made once, in the class, for all engines: a failed step of one ends the requests of another
+#   class AsyncEngine:
+# +     queues = {}
+# +
+# ...
+# -         self.queues = {}
+
+
 # %% wrong_engine_wake_in_the_class, of right_engine_plain
 # WRONG: the event is made once for all engines
 # -         self.wake = asyncio.Event()

@@ -362,6 +362,12 @@ def parse_params(body, *, chat, room):
 # +     if chat and body.get("max_completion_tokens") is not None and body.get("max_tokens") is None:
 
 
+# %% wrong_parse_params_older_name_checked, of right_parse_params_plain
+# WRONG: max_tokens is checked even where max_completion_tokens counts
+#       if chat and body.get("max_completion_tokens") is not None:
+# +         number("max_tokens", 1, 1, math.inf)
+
+
 # %% wrong_parse_params_completion_tokens_null, of right_parse_params_plain
 # WRONG: max_completion_tokens null hides max_tokens
 # -     if chat and body.get("max_completion_tokens") is not None:
@@ -421,6 +427,14 @@ def parse_params(body, *, chat, room):
 # -         best = number("top_logprobs", 0, 0, 20)
 # -         logprobs = best if flag("logprobs") else None
 # +         logprobs = number("top_logprobs", 0, 0, 20) if flag("logprobs") else None
+
+
+# %% wrong_parse_params_top_logprobs_of_a_completion, of right_parse_params_plain
+# WRONG: top_logprobs is checked in a completion, too, where it is an unknown field
+# -     if chat:
+# -         best = number("top_logprobs", 0, 0, 20)
+# +     best = number("top_logprobs", 0, 0, 20)
+# +     if chat:
 
 
 # %% wrong_parse_params_top_logprobs_5, of right_parse_params_plain
@@ -490,6 +504,12 @@ def parse_params(body, *, chat, room):
 # WRONG: negative seeds are refused
 # -     seed = number("seed", None, -(2**63), 2**63 - 1)
 # +     seed = number("seed", None, 0, 2**63 - 1)
+
+
+# %% wrong_parse_params_seed_of_two_to_the_63, of right_parse_params_plain
+# WRONG: a seed of 2**63 is accepted, one more than the largest number of 64 bits
+# -     seed = number("seed", None, -(2**63), 2**63 - 1)
+# +     seed = number("seed", None, -(2**63), 2**63)
 
 
 # %% wrong_parse_params_seed_any_size, of right_parse_params_plain

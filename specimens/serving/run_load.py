@@ -367,3 +367,10 @@ async def run_load(send, arrivals, clock, sleep):
 # +         if wait < 0:
 # +             return None
 # +         await sleep(wait)
+
+
+# %% wrong_load_later_than_a_second_not_sent, of right_load_plain
+# WRONG: a request that is more than a second late is not sent and counts as refused
+#           times = []
+# +         if clock() - planned > 1:
+# +             return None

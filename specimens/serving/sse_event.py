@@ -68,6 +68,15 @@ def sse_event(data):
 # +     text = json.dumps(data, ensure_ascii=False)
 
 
+# %% wrong_sse_event_json_text_rewritten, of right_sse_event_plain
+# WRONG: a string that reads as JSON is parsed and written again, so its spaces and its form of a number change
+#       text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+# +     try:
+# +         text = json.dumps(json.loads(text), ensure_ascii=False)
+# +     except ValueError:
+# +         pass
+
+
 # %% wrong_sse_event_str, of right_sse_event_plain
 # WRONG: Python's text of a dict is no JSON
 # -     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)

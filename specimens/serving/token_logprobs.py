@@ -185,6 +185,12 @@ def token_logprobs(logits, token_id, k):
 # +     logprobs = (wide - wide.logsumexp(dim=-1)).clamp_min(-12.0)
 
 
+# %% wrong_token_logprobs_impossible_left_out, of right_token_logprobs_plain
+# WRONG: tokens with a logit of -inf are left out of the best, which are fewer than k then
+# -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
+# +     best = [(int(i), float(value)) for value, i in zip(values, ids) if value > -math.inf]
+
+
 # %% wrong_token_logprobs_four_digits, of right_token_logprobs_plain
 # WRONG: log probabilities are rounded to 4 digits after the point
 # -     best = [(int(i), float(value)) for value, i in zip(values, ids)]

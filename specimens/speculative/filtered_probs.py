@@ -200,3 +200,24 @@ def filtered_probs(logits: Tensor, *, temperature: float = 1.0, top_k: int | Non
 # WRONG: divides the caller's logits by the temperature
 # -     probs = temperature_probs(logits, temperature)
 # +     probs = temperature_probs(logits.div_(temperature), 1.0) if temperature > 0 else temperature_probs(logits, temperature)
+
+
+# %% wrong_filtered_small_is_greedy_at_a_thousandth, of right_filtered_plain
+# WRONG: a temperature below 0.001 is taken for 0
+# -     probs = temperature_probs(logits, temperature)
+# +     probs = temperature_probs(logits, 0.0 if 0 <= temperature < 1e-3 else temperature)
+
+
+# %% wrong_filtered_top_k_of_50, of right_filtered_plain
+# WRONG: a top_k above 50 keeps 50 tokens
+# -         probs = top_k_probs(probs.log(), top_k)
+# +         probs = top_k_probs(probs.log(), min(top_k, 50))
+
+
+# %% wrong_filtered_divided_in_half, of right_filtered_plain
+# WRONG: half precision is divided by the temperature before it is raised to float32
+# -     probs = temperature_probs(logits, temperature)
+# +     if temperature > 0:
+# +         logits = logits / temperature
+# +         temperature = 1.0
+# +     probs = temperature_probs(logits, temperature)

@@ -74,6 +74,14 @@ def test_the_end_goes_back_first(student):
     s.pool.take()
     known = len(s.pool.find(chained(text, 3)))
     equal(known, 1, what="wrong number of the text's blocks that the pool still finds: `free` gives its end back first")
+    s = scheduler_of(student, 4, 3, 8, 2)
+    request = running(student, s, text, 6, output=[5])
+    student.publish_blocks(request.sequence, text)
+    other = student.start_sequence(s.pool, text, 3)
+    student.preempt(s, request)
+    left = [s.pool.num_free, s.pool.holders(other.blocks[0])]
+    equal(left, [3, 1], what="wrong num_free, and number of holders of a block that another request shares")
+    equal(len(s.pool.find(chained(text, 3))), 2, what="wrong number of the text's blocks that the pool finds, with the first one shared")
 
 
 @checks("preempt")
@@ -99,7 +107,14 @@ def test_who_runs_is_fed(student):
         running(student, s, [3] * 4, 4, output=[8]),
     ]
     plan = student.feed_running(s)
-    equal(fed(plan, every), [(0, 1), (1, 4)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
+    left_out = "The first request is not fed: the newest token of its answer is not in the cache yet, so one token remains."
+    suspects = [
+        ([(0, 5)], "The first request is fed 5 tokens, and only one of its text is not in the cache yet: `remaining` counts these."),
+        ([], left_out),
+        ([(1, 5)], left_out),
+    ]
+    what = "wrong chunks, as pairs (index in the list a, b, c; number of tokens)"
+    equal(fed(plan, every), [(0, 1), (1, 4)], what=what, suspects=suspects)
     equal(plan.preempted, [], what="wrong plan.preempted")
     equal([each.sequence.length for each in every], [7, 9, 4], what="wrong lengths of the sequences of a, b, c")
     equal(s.pool.num_free, 6, what="wrong num_free: room is made for the tokens that are fed, and for no others")
@@ -146,6 +161,14 @@ def test_nobody_gives_way_without_need(student):
     equal(places(plan.preempted, every), [], what="wrong plan.preempted, as indices into the list a, b, c")
     equal(fed(plan, every), [(0, 1), (1, 2)], what="wrong chunks, as pairs (index in the list a, b, c; number of tokens)")
     equal([s.pool.num_free, len(s.running)], [0, 3], what="wrong num_free and number of those who run")
+    s = scheduler_of(student, 9, 4, 3, 3)
+    every = [running(student, s, [1] * 8, 6), running(student, s, [2] * 9, 4), student.Request([3] * 2, 1)]
+    s.waiting = every[2:]
+    first, s.running = student.feed_running(s), []
+    second = student.feed_running(s)  # nobody runs now, and one waits
+    equal(fed(second, every), [], what="wrong chunks when none runs, and c waits; as pairs (index in the list a, b, c; number of tokens)")
+    what = "wrong chunks of a plan, with a budget of 3, after another one was made; as pairs (index in the list a, b, c; number of tokens)"
+    equal(fed(first, every), [(0, 2), (1, 1)], what=what)
 
 
 @checks("feed_running")
@@ -202,8 +225,8 @@ def test_stories_of_those_who_run(student, rng):
 
 
 def queue(student, s, *prompts, **options):
-    """Requests that wait, in this order."""
-    requests = [student.Request(list(prompt), 4, **options) for prompt in prompts]
+    """Requests that wait, in this order, though the later ones have arrived earlier."""
+    requests = [student.Request(list(prompt), 4, arrival=float(len(prompts) - i), **options) for i, prompt in enumerate(prompts)]
     s.waiting = requests
     return requests
 
@@ -219,6 +242,7 @@ def test_first_come_first_served(student):
     equal(queues(s, every), [[0, 1, 2], [3]], what="wrong s.running and s.waiting, as indices into the queue")
     equal([each.sequence.length for each in every[:3]], [6, 3, 1], what="wrong lengths of the sequences")
     that(every[3].sequence is None, "a request that waits has a sequence", expected="None", got="a sequence")
+    equal([each.arrival for each in every], [4.0, 3.0, 2.0, 1.0], what="the arrivals of the requests have changed; the queue is the order")
     equal(s.pool.num_free, 0, what="wrong num_free: room is made for the tokens that are fed, and for no others")
 
 
@@ -276,6 +300,11 @@ def test_one_that_gave_way_comes_back(student):
     plan = student.Plan()
     student.admit(s, plan)
     equal(fed(plan, [request]), [(0, 1)], what=f"{what}: the pool knows 6 of the 7 tokens")
+    s.waiting = [request] = [student.Request([1, 2, 3], 9, output=[4, 5, 6])]
+    plan = student.Plan()
+    student.admit(s, plan)
+    nothing = "Nothing is fed: the model says the next token only after a token that it is fed, so the text's last block is computed again."
+    equal(fed(plan, [request]), [(0, 2)], what=f"{what}: the pool knows all 6 tokens", suspects=[([(0, 0)], nothing)])
 
 
 @checks("admit")
@@ -352,6 +381,11 @@ def test_who_gets_its_token(student):
     equal([each.output for each in every], [[8, 41], [42], []], what="wrong outputs")
     equal([each.remaining for each in every], [1, 1, 5], what="wrong numbers of remaining tokens")
     equal([places(s.running, every), s.pool.num_free], [[0, 1, 2], 15], what="wrong s.running, as indices into the plan, or wrong num_free")
+    s = scheduler_of(student, 3, 2, 8, 2)
+    last = running(student, s, [4] * 4, 5, output=[8])
+    ended = student.update(s, student.Plan([(last, 1)]), [9])
+    what = "wrong number of requests that ended, and output: all blocks are full, and the newest token needs no room yet"
+    equal([len(ended), last.output], [0, [8, 9]], what=what)
 
 
 @checks("update", weight=2)
@@ -464,13 +498,14 @@ def test_two_chunks_by_hand(student, hand):
 
 @checks("flatten_chunks")
 def test_newest_tokens_and_one_chunk(student):
-    """decodes feed the newest token of the answer; a single chunk; nothing is changed"""
+    """decodes feed the newest token of their own answer, for the same prompt, too; a single chunk; nothing is changed"""
     s = scheduler_of(student, 20, 4, 20, 4)
     every = [running(student, s, [5, 6, 7], 5, output=[8, 9]), running(student, s, [1, 2], 2), running(student, s, list(range(40, 49)), 6)]
-    flat = student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1)], _unchanged=True)
-    look_at_flat(flat, [9, 1, 2, 45], [4, 0, 1, 5], [0, 1, 3, 4])
+    every.append(running(student, s, [5, 6, 7], 4, output=[3, 2]))  # the first one's prompt, and another answer
+    flat = student.flatten_chunks([(every[0], 1), (every[1], 2), (every[2], 1), (every[3], 2)], _unchanged=True)
+    look_at_flat(flat, [9, 1, 2, 45, 7, 3], [4, 0, 1, 5, 2, 3], [0, 1, 3, 4, 6])
     look_at_flat(student.flatten_chunks([(every[0], 4)]), [6, 7, 8, 9], [1, 2, 3, 4], [0, 4])
-    equal([each.sequence.length for each in every], [5, 2, 6], what="the lengths of the sequences have changed")
+    equal([each.sequence.length for each in every], [5, 2, 6, 4], what="the lengths of the sequences have changed")
     equal([every[0].prompt, every[0].output], [[5, 6, 7], [8, 9]], what="prompt and output of the first have changed")
 
 
@@ -535,7 +570,7 @@ def test_one_chunk_and_many_newest_tokens(student):
 def test_many_chunks_and_a_long_one(student, rng):
     """40 texts with one token each, beside 300 tokens of another; high block numbers; gradients on or off afterwards as before"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
-    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
+    model, kit = small(student, rng, vocab_size=29, num_hidden_layers=2)
     ids = [torch.randint(29, (1, n), generator=rng) for n in (*[2] * 40, 301)]
     texts = Texts(student, model, kit, ids, filled(student, 120, 4, config=kit.config), 120, 4)
     for pieces in ([*((i, 1) for i in range(40)), (40, 300)], [(i, 1) for i in reversed(range(41))]):
@@ -630,15 +665,16 @@ def serve(student, prompts, new, *, num_blocks, size, budget, max_running, eos=N
 
 @checks("engine_step", weight=2)
 def test_the_ladder(student):
-    """the ladder: four prompts, continuous, in chunks, and with too little room: the tokens of the loop without a cache"""
+    """the ladder: four prompts, continuous, in chunks with an EOS, and with too little room: the tokens of the loop without a cache"""
     written(lambda *_: student.engine_step(None, None, None))
     ids = [tiny_ids(prompt) for prompt in PROMPTS]
     prompts = [each[0].tolist() for each in ids]
-    for budget, num_blocks in ((64, 40), (6, 40), (8, 9)):
-        numbers = {"num_blocks": num_blocks, "size": 4, "budget": budget, "max_running": 3}
+    alone = [unrolled(whole(), each, 5, 256)[0].tolist() for each in ids]
+    for budget, num_blocks, eos in ((64, 40, None), (6, 40, alone[2][1]), (8, 9, None)):
+        numbers = {"num_blocks": num_blocks, "size": 4, "budget": budget, "max_running": 3, "eos": eos}
         requests, ended = serve(student, prompts, 5, **numbers)
-        for request, each in zip(requests, ids, strict=True):
-            want = unrolled(whole(), each, 5, 256)[0].tolist()
+        for request, said in zip(requests, alone, strict=True):
+            want = said[: said.index(eos) + 1] if eos in said else said
             equal(request.output, want, what=f"wrong output with a budget of {budget} and {num_blocks} blocks")
         equal(sorted(places(ended, requests)), [0, 1, 2, 3], what="wrong requests given as ended, as indices into the queue")
 
@@ -741,18 +777,18 @@ def forward_ragged(model, flat, sequences, kv):
 
 @checks("engine_step", timing=True)
 def test_faster_than_reading_texts_anew(race):
-    """speed: four prompts of 512 tokens and 16 new ones each, against a step that reads every text from its beginning"""
+    """speed: a prompt of 1,024 tokens and six new ones, against a step that reads every text from its beginning"""
 
     def prompts(rng):
-        return torch.randint(3, 1000, (4, 512), generator=rng)
+        return torch.randint(3, 1000, (1, 1024), generator=rng)
 
     def answers(s, inputs):
         model, kv = s.model("tiny"), filled(s, 160, 16, dtype=torch.float32)
         scheduler = scheduler_of(s, 160, 16, 2048, 4)
-        requests = [s.Request(prompt, 16) for prompt in inputs.tolist()]
+        requests = [s.Request(prompt, 6) for prompt in inputs.tolist()]
         for request in requests:
             scheduler.add(request)
-        for _ in range(16):
+        for _ in range(6):
             s.engine_step(model, scheduler, kv)
         return torch.cat((inputs, torch.tensor([request.output for request in requests])), dim=1)
 
@@ -824,19 +860,21 @@ def a_second(chunks):
     return 1.0
 
 
-def look_at_traces(traces, arrivals_, times):
-    """Compares arrivals and token times, request by request, both to a millionth."""
+def look_at_traces(traces, arrivals_, times, step=None):
+    """Compares arrivals and token times, request by request, both to a millionth. step: the length of all steps, if they are alike."""
     that(isinstance(traces, list), "the result is not a list of traces", got=type(traces).__name__)
     equal(len(traces), len(times), what="wrong number of traces")
 
-    def exact(got, want, what):
+    def exact(got, want, what, suspects=()):
         got, want = (torch.tensor(each, dtype=torch.float64) for each in (got, want))
-        close(got, want, atol=1e-6, rtol=0.0, what=what)
+        close(got, want, atol=1e-6, rtol=0.0, what=what, suspects=suspects)
 
     exact([trace.arrival for trace in traces], arrivals_, "wrong arrivals, trace by trace")
     for i, (trace, want) in enumerate(zip(traces, times, strict=True)):
         equal(len(trace.token_times), len(want), what=f"wrong number of token times of request {i}")
-        exact(trace.token_times, want, f"wrong token times of request {i}")
+        begins = "These are the times at which the steps begin: a token's time is the end of its step."
+        suspects = [] if step is None else [([time - step for time in want], begins)]
+        exact(trace.token_times, want, f"wrong token times of request {i}", suspects)
 
 
 @checks("simulate", weight=2)
@@ -847,7 +885,7 @@ def test_three_requests_by_hand(student, hand):
     requests = [student.Request([i] * n, new, arrival=arrival) for i, (n, new, arrival) in enumerate(prompts)]
     s = scheduler_of(student, 20, case["block_size"], case["budget"], case["max_running"])
     traces = student.simulate(requests, s, a_second)
-    look_at_traces(traces, case["arrivals"], case["token_times"])
+    look_at_traces(traces, case["arrivals"], case["token_times"], step=1.0)
     equal([each.output for each in requests], [[0] * n for n in case["new"]], what="wrong outputs")
 
 
@@ -927,6 +965,10 @@ def test_an_arrival_in_the_last_step(student):
     requests = [student.Request([i], 1, arrival=arrival) for i, arrival in enumerate((0.0, 0.0, 9.0))]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), a_second)
     look_at_traces(traces, [0.0, 0.0, 9.0], [[1.0], [2.0], [10.0]])
+    order = [-2.25, 1 + 2**-21]  # before the clock begins, and a moment after the second step has begun
+    requests = [student.Request([1], 3, arrival=order[0]), student.Request([2], 1, arrival=order[1])]
+    traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), a_second)
+    look_at_traces(traces, order, [[1.0, 2.0, 3.0], [3.0]])
 
 
 @checks("simulate")

@@ -21,6 +21,7 @@ from autograder.checking.helpers.tiles import (
     least_flops,
     pair,
     rounded_once,
+    runs_of_one_length,
     same_plan,
     same_state,
     state_of,
@@ -127,9 +128,10 @@ def test_a_query_that_sees_no_key_of_a_tile(student):
     low = -math.inf
     scores = torch.tensor([[low, low, 1.0, 2.0], [0.5, low, low, low], [low, low, low, low]], dtype=torch.float64)
     values = torch.tensor([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0]], dtype=torch.float64)
-    state = absorbed(student, scores, values, [2, 2])
-    that(not any(part.isnan().any() for part in fields(state)), "the state holds nan", expected="-inf, 0 and 0", got="nan")
-    same_state(state, state_of(scores, values))
+    for cuts in ([2, 2], [1, 2, 1]):  # of the tile of keys 1 and 2 nobody sees the first
+        state = absorbed(student, scores, values, cuts)
+        that(not any(part.isnan().any() for part in fields(state)), "the state holds nan", expected="-inf, 0 and 0", got="nan")
+        same_state(state, state_of(scores, values), what=f" with tiles of {cuts}")
     _, total, acc = fields(state)
     equal(torch.cat((total[2:], acc[2])), torch.zeros(3), what="a query that has seen no key: l and acc are not exactly 0")
     unseen = torch.tensor([[1.0], [1e40], [1e40], [1e40]], dtype=torch.float64)
@@ -332,10 +334,15 @@ def test_sixteen_bits(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_groups_of_heads(student, rng):
-    """six query heads on two key/value heads, and four on one; values of another width, heads that were transposed"""
+    """six query heads on two key/value heads, and four on one; values of another width, heads that were transposed; two calls in turn"""
     for B, H, K, wide in ((2, 6, 2, 4), (1, 4, 1, 7), (1, 3, 3, 3)):
         q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in draw_heads(rng, B, H, K, 5, 8, 4, wide=wide))
         compared(student, q, k, v, True, 2, 3)
+    one, other = (draw_heads(rng, 1, 2, 1, 3, 6, 4) for _ in range(2))
+    calls = student.flash_attention.again(one, other, causal=True, q_block=2, k_block=4)
+    for call, (heads, got) in enumerate(zip((one, other), calls, strict=True), 1):
+        for name, mine, due in zip(("out", "lse"), pair(got), dense(*heads, causal=True), strict=True):
+            close(mine, due, atol=1e-9, what=f"wrong {name} of call {call} of two over the same memory")
 
 
 @checks("flash_attention")
@@ -371,6 +378,13 @@ def test_bytes_and_memory(student, rng):
     between(work.slow_bytes, least_bytes(q, k, 640, 640, True), 1.4 * planned, "bytes read from and written to slow memory")
     between(work.peak_bytes, out.nbytes, 4 * out.nbytes, "bytes of memory at one time")
     between(work.largest_bytes, 1, 0.9 * 640 * 640, "bytes in one tensor (a mask of 640 by 640 has 409,600)")
+    q, k, v = draw_heads(rng, 1, 1, 1, 130, 170, 4)
+    counted = []
+    for tiles in ({}, {"q_block": 64, "k_block": 64}):
+        with student.counting() as work:
+            student.flash_attention(q, k, v, causal=True, **tiles)
+        counted.append(work.flops)
+    equal(counted[0], counted[1], what="other FLOPs without q_block and k_block than with tiles of 64 by 64")
 
 
 @checks("flash_attention")
@@ -446,8 +460,9 @@ def test_standard_bytes_of_a_rectangle(student):
     for t_q, t_k, Dh, size in ((3, 8, 2, 4), (1, 100, 16, 2)):
         want = size * (t_q * Dh + 2 * t_k * Dh + t_q * Dh + 4 * t_q * t_k)
         equal(student.standard_bytes(t_q, t_k, Dh, size), want, what=f"wrong bytes for {t_q} queries and {t_k} keys")
-    got = student.standard_bytes(7, 2, 3**22, 3**13)
-    equal(got, 3**13 * (18 * 3**22 + 56), what="wrong bytes for a width of 3**22 and numbers of 3**13 bytes: an exact int is expected")
+    got = student.standard_bytes(3**22, 3**21, 7, 3**13)  # more than 64 bits hold
+    what = "wrong bytes for 3**22 queries, 3**21 keys and numbers of 3**13 bytes: an exact int is expected"
+    equal(got, 4 * 3**56 + 56 * 3**34, what=what)
 
 
 @checks("flash_bytes", weight=2)
@@ -490,8 +505,8 @@ def test_flash_bytes_at_the_limits(student):
         want = (2 * 5 + 2 * keys_read(5, 11, 2, 4, causal)) * 3 * 4
         got = student.flash_bytes(5, 11, 3, 4, q_block=2, k_block=4, causal=causal)
         equal(got, want, what=f"wrong bytes for 5 queries and 11 keys, tiles of 2 by 4, causal {causal}")
-    got = student.flash_bytes(4, 4, 3**22, 3**13, q_block=2, k_block=4)
-    equal(got, 24 * 3**35, what="wrong bytes for a width of 3**22 and numbers of 3**13 bytes: an exact int is expected")
+    got = student.flash_bytes(4, 4, 3**22, 3**19, q_block=2, k_block=4)  # more than 64 bits hold
+    equal(got, 24 * 3**41, what="wrong bytes for a width of 3**22 and numbers of 3**19 bytes: an exact int is expected")
     for naming in (9, 4):
         raises(ValueError, lambda: student.flash_bytes(9, 4, 8, 2, q_block=4, k_block=4, causal=True), naming=naming)
 
@@ -520,13 +535,17 @@ def test_two_parts_by_hand(student, hand):
 
 @checks("combine")
 def test_parts_with_large_lse(student):
-    """lse of 1,000 and of -1,000, alone and side by side: no infinity, no nan"""
+    """lse of 1,000 and of -1,000, alone, side by side and in one query: no infinity, no nan"""
     for near in ([1000.0], [-1000.0], [1000.0, -1000.0]):
         outs = torch.tensor([[[4.0]], [[8.0]]], dtype=torch.float64).repeat(1, len(near), 1)
         lses = torch.tensor([near, [x + math.log(3) for x in near]], dtype=torch.float64)
         out, lse = pair(student.combine(outs, lses))
         close(out, torch.full((len(near), 1), 7.0), what=f"wrong out for lse near {near}")
         close(lse, torch.tensor(near, dtype=torch.float64) + math.log(4), what=f"wrong lse for lse near {near}")
+    for first, last in ((-1000.0, 1000.0), (1000.0, -1000.0)):
+        out, lse = pair(student.combine(outs, torch.tensor([[first] * 2, [last] * 2], dtype=torch.float64)))
+        close(out, torch.full((2, 1), 8.0 if last > first else 4.0), what=f"wrong out for a part with lse {first} and one with {last}")
+        close(lse, torch.full((2,), 1000.0), what=f"wrong lse for a part with lse {first} and one with {last}")
 
 
 @checks("combine")
@@ -540,9 +559,11 @@ def test_parts_without_keys(student):
     close(lse, torch.tensor([0.5, low]), what="wrong lse")
     equal(out[1], torch.zeros(2), what="no part has a key: out is not exactly 0")
     outs = torch.tensor([[[5.0, 1.0], [2.0, 4.0]], [[9.0, 9.0], [4.0, 8.0]]], dtype=torch.float64)
-    out, lse = pair(student.combine(outs, torch.tensor([[0.5, 1.0], [low, 1.0]], dtype=torch.float64)))
-    close(out, torch.tensor([[5.0, 1.0], [3.0, 6.0]]), what="wrong out where only the second query has a key in part 1")
-    close(lse, torch.tensor([0.5, 1.0 + math.log(2)]), what="wrong lse where only the second query has a key in part 1")
+    lses = torch.tensor([[0.5, 1.0], [low, 1.0]], dtype=torch.float64)
+    for order, part in (([0, 1], 1), ([1, 0], 0)):
+        out, lse = pair(student.combine(outs[order], lses[order]))
+        close(out, torch.tensor([[5.0, 1.0], [3.0, 6.0]]), what=f"wrong out where only the second query has a key in part {part}")
+        close(lse, torch.tensor([0.5, 1.0 + math.log(2)]), what=f"wrong lse where only the second query has a key in part {part}")
 
 
 @checks("combine")
@@ -587,8 +608,9 @@ def test_more_parts_than_keys(student, rng):
 
 @checks("decode_splits", weight=2)
 def test_the_number_of_parts(student, rng):
-    """work: 24 keys in 5 parts: bytes are written for about 5 outputs, not for one, and not for more than 5"""
+    """work: 24 keys in 5 parts: bytes for about 5 outputs are written, not for one or more than 5; 29 in 15: no part is much the longest"""
     cut_into_runs(student, *draw_heads(rng, 2, 48, 1, 1, 24, 4, wide=24), 5)
+    runs_of_one_length(student, rng, 15)
 
 
 @checks("decode_splits")
@@ -640,6 +662,13 @@ def test_prefill_in_any_chunks(student):
         close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float64, what=f"wrong logits in chunks of {sizes}")
 
 
+def goes_whole(work, config, t, dtype):
+    """Fail unless some tensor is as large as the MLP's for t tokens, of which each has config.intermediate_size numbers."""
+    least = dtype.itemsize * t * config.intermediate_size
+    what = f"no tensor is as large as that of the MLP for {t} tokens: the prompt does not go through the layers whole"
+    that(work.largest_bytes >= least, what, expected=f"one of {least:,} bytes or more", got=f"{work.largest_bytes:,} bytes at the most")
+
+
 @checks("prefill_flash")
 def test_a_prompt_of_real_length(student):
     """600 tokens in chunks of 560 and 40: the logits of the model without a cache"""
@@ -675,7 +704,7 @@ def test_gradients_as_before(student):
 
 @checks("prefill_flash", weight=2)
 def test_prefill_without_a_matrix(student):
-    """work: 272 tokens, all new or after 40 cached ones: no tensor as large as the matrix of scores, the head for the last token alone"""
+    """work: 272 tokens, all new or after 40: no tensor as large as the matrix of scores, one pass, the head for the last token alone"""
     T, config = 272, tiny_config()
     ids = torch.randint(3, 1000, (1, T), generator=torch.Generator().manual_seed(2))
     model, want = student.model("tiny"), whole(torch.float32)(ids)[:, -1]
@@ -687,6 +716,7 @@ def test_prefill_without_a_matrix(student):
             got = student.prefill_flash(model, ids[:, before:], cache)
         close(got, want, atol=1e-3, dtype=torch.float32)
         equal(work.positions, new, what="wrong number of positions")
+        goes_whole(work, config, new, torch.float32)
         scores = 4 * config.num_attention_heads * new * T
         least = 4 * new * config.hidden_size
         between(work.largest_bytes, least, scores / 2, f"bytes in one tensor (all scores of a layer are {scores:,})")

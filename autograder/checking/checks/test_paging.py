@@ -11,12 +11,14 @@ from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.paged import (
+    NOT_CHAINED,
     Sequences,
     attended,
     chained,
     draw_table,
     filled,
     many_holders,
+    mistaken_keys,
     paged_logits,
     play_pool,
     pool_story,
@@ -176,7 +178,12 @@ def test_a_fork_by_hand(student, hand):
     equal([b.blocks, b.length], [a.blocks, a.length], what="a fork has another table or length")
     equal([pool.num_free, *map(pool.holders, a.blocks)], [case["free_after_first"], 2, 2], what="wrong num_free and holders after a fork")
     whole_blocks = [max(0, -(-(6 + n) // 4) - 2) for n in case["needed_for"]]
-    suspects = [(whole_blocks, "The copy of the shared last block is a block too.")]
+    no_room = [-(-n // 4) for n in case["needed_for"]]
+    suspects = [
+        (whole_blocks, "The copy of the shared last block is a block too."),
+        ([count + 1 for count in no_room], "The last block and its copy have room for two more tokens: the rest alone needs new blocks."),
+        (no_room, "The room in the last block is not used, and the copy of this block is not counted."),
+    ]
     what = f"wrong b.blocks_for(n) for n = {', '.join(map(str, case['needed_for']))}"
     equal([b.blocks_for(n) for n in case["needed_for"]], case["needed"], what=what, suspects=suspects)
     table = a.blocks
@@ -264,14 +271,15 @@ def test_who_writes_over_says_so(student):
     a.grow(3)
     full = a.blocks[:2]
     that(not set(calls) & set(full), "a full block stays as it is, yet pool.forget was called for it", got=calls)
-    for n in (5, 1):  # beyond the end of the block, and within it
+    for n, where in ((1, "and no new block is needed"), (5, "and a new block is taken")):
         calls.clear()
         a.truncate(6)
         that(not calls, "truncate leaves the contents of the blocks as they are, yet pool.forget was called for one", got=calls)
         a.grow(n)
-        what = f"a block is written over by a.grow({n}) after a truncate, yet pool.forget was not called for it"
+        what = f"a block is written over by a.grow({n}) after a truncate, {where}, yet pool.forget was not called for it"
         that(full[1] in calls, what, expected=[full[1]], got=calls)
         that(full[0] not in calls, "a full block stays as it is, yet pool.forget was called for it", got=calls)
+    a.truncate(7)
     calls.clear()
     a.fork().grow(1)
     that(not set(calls) & set(full), "a shared block is copied and not written over, yet pool.forget was called for it", got=calls)
@@ -356,7 +364,7 @@ def test_bytes_of_a_block_by_hand(student, hand):
 
 @checks("PagedKV")
 def test_bytes_that_are_moved(student, rng):
-    """work: a write touches its own tokens, a copy its own blocks"""
+    """work: a write and a read touch their own tokens, of one layer, and a copy its own blocks"""
     kv, keys, values = memory_of(student, rng, L=2, num_blocks=64, K=2, Dh=32, size=16)
     written(lambda *_: kv.copy([]))
     k, v = torch.randn(2, 8, 2, 32, generator=rng)
@@ -374,6 +382,13 @@ def test_bytes_that_are_moved(student, rng):
         equal(got, memory, what=f"wrong {name} in the memory after a copy")
     moved = 2 * 2 * 16 * 2 * 32 * 4
     between(work.written_bytes, moved, 2 * moved + 4096, "bytes written by a copy of one block")
+    kv, keys, values = memory_of(student, rng, L=8, num_blocks=8, K=2, Dh=32, size=16)
+    slots = torch.arange(90, 98)
+    with student.counting() as work:
+        got = kv.read(5, slots)
+    for name, mine, memory in zip(("keys", "values"), got, (keys, values), strict=True):
+        equal(mine, memory[5, slots], what=f"wrong {name} of layer 5 in slots 90 to 97")
+    between(work.written_bytes, 0, 4 * k.nbytes + 4096, "bytes written by a read of 8 tokens of one layer of eight")
 
 
 @checks("PagedKV")
@@ -454,7 +469,7 @@ def test_a_long_text_in_blocks(student):
 
 @checks("forward_paged")
 def test_no_room_and_nothing_changed(student):
-    """too few blocks: OutOfBlocks; sequence, pool and memory as before"""
+    """too few blocks: OutOfBlocks; sequence, pool, memory and gradient mode as before"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = torch.randint(3, 1000, (1, 12), generator=torch.Generator().manual_seed(3))
     model = student.model("tiny", dtype=torch.float64)
@@ -462,7 +477,7 @@ def test_no_room_and_nothing_changed(student):
     sequence = student.PagedSequence(pool, 4)
     close(paged_logits(student, model, ids[:, :3], [3], sequence, kv), whole()(ids[:, :3]), atol=1e-3)
     before, keys = state_of(sequence), kv.keys
-    raises("OutOfBlocks", lambda: student.forward_paged(model, ids[:, 3:], sequence, kv))
+    gradient_mode_stays(student, lambda: raises("OutOfBlocks", lambda: student.forward_paged(model, ids[:, 3:], sequence, kv)))
     equal(state_of(sequence), before, what="a refused call has changed blocks, length, num_free or holders")
     equal(kv.keys, keys, what="a refused call has written keys")
     close(paged_logits(student, model, ids[:, 3:8], [5], sequence, kv), whole()(ids[:, :8])[:, 3:], atol=1e-3)
@@ -541,12 +556,14 @@ def test_many_rows_columns_and_slots(student, rng):
 
 @checks("paged_attention")
 def test_bfloat16_in_float32(student, rng):
-    """bfloat16, up to 289 tokens: worked out in float32, and rounded at the end"""
-    q, keys, values, tables, lengths = draw_table(rng, [289, 7, 265], 4, 2, 20, 8, dtype=torch.bfloat16)
-    for large in (1, 4):
-        got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
-        want = attended(large * q, keys, values, tables, lengths, 8).to(torch.bfloat16)
-        close(got, want, atol=1e-5, rtol=2**-7, dtype=torch.bfloat16, what=f"wrong output in bfloat16, {large} times the query")
+    """bfloat16, up to 289 tokens, and float16: worked out in float32, and rounded at the end"""
+    for dtype, last_place, sizes in ((torch.bfloat16, 2**-7, [289, 7, 265]), (torch.float16, 2**-10, [50, 90])):
+        q, keys, values, tables, lengths = draw_table(rng, sizes, 4, 2, 20, 8, dtype=dtype)
+        for large in (1, 4):
+            got = student.paged_attention(large * q, keys, values, tables, lengths, 8)
+            want = attended(large * q, keys, values, tables, lengths, 8).to(dtype)
+            what = f"wrong output in {str(dtype)[6:]}, {large} times the query"
+            close(got, want, atol=1e-5, rtol=last_place, dtype=dtype, what=what)
 
 
 @checks("paged_attention")
@@ -556,7 +573,7 @@ def test_large_scores_and_large_strangers(student, rng):
         q, keys, values, tables, lengths = draw_table(rng, [9, 2, 14], 4, 2, 4, 4)
         q, strange = q.abs() + 4, keys == 50.0  # every score is about 2 * shift * q
         want = attended(q, keys + shift, values, tables, lengths, 4)
-        for huge in (1e12, -1e12):
+        for huge in (1e12, -1e12, 1e308):  # scores of the last overflow to inf
             got = student.paged_attention(q, (keys + shift).masked_fill(strange, huge), values, tables, lengths, 4)
             what = f"wrong output with {shift:g} added to all keys and {huge:g} in the keys of slots of nobody"
             close(got, want, atol=1e-8, rtol=1e-8, what=what)
@@ -677,7 +694,7 @@ def test_many_rows_and_a_long_one(student):
 
 @checks("paged_decode")
 def test_no_row_grows_if_not_all_can(student):
-    """a block for one of two rows: OutOfBlocks, and neither has grown, nor has a fork and its origin"""
+    """a block for one of two rows: OutOfBlocks, and neither has grown, nor a fork and its origin; gradient mode as before"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(3), filled(student, 3, 4)
@@ -686,7 +703,7 @@ def test_no_row_grows_if_not_all_can(student):
     for row, text in zip(rows, ids.split(1), strict=True):
         student.forward_paged(model, text[:, :4], row, kv)
     before, keys = [state_of(row) for row in rows], kv.keys
-    raises("OutOfBlocks", lambda: student.paged_decode(model, ids[:, 4:], rows, kv))
+    gradient_mode_stays(student, lambda: raises("OutOfBlocks", lambda: student.paged_decode(model, ids[:, 4:], rows, kv)))
     equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
     equal(kv.keys, keys, what="a refused step has written keys")
     got = student.paged_decode(model, ids[1:, 4:], rows[1:], kv)
@@ -771,7 +788,9 @@ def test_keys_by_hand(student, hand):
         got = student.block_keys(case["tokens"], case["block_size"], **salt)
         equal(len(got), 2, what="wrong number of keys for two whole blocks and a part")
         that(all(isinstance(key, bytes) and len(key) == 32 for key in got), "a key is not 32 bytes")
-        equal([key.hex()[:8] for key in got], begin, what="wrong keys")
+        mistaken = mistaken_keys(case["tokens"], case["block_size"], salt.get("salt", b""))
+        suspects = [([key.hex()[:8] for key in keys], told) for keys, told in mistaken]
+        equal([key.hex()[:8] for key in got], begin, what="wrong keys", suspects=suspects)
 
 
 @checks("block_keys", weight=2)
@@ -781,7 +800,9 @@ def test_a_key_tells_all_that_came_before(student):
     keys = [student.block_keys(tokens, 2) for tokens in (one, two, three)]
     for tokens, got in zip((one, two, three), keys, strict=True):
         equal(len(got), 3, what="wrong number of keys")
-        equal([got[i] == keys[0][i] for i in range(3)], [tokens[: 2 * i + 2] == one[: 2 * i + 2] for i in range(3)], what="keys that agree")
+        due, alone = ([tokens[j : 2 * i + 2] == one[j : 2 * i + 2] for i, j in enumerate(begins)] for begins in ((0, 0, 0), (0, 2, 4)))
+        what = f"wrong places at which the keys of {tokens} and of {one} agree, in blocks of 2"
+        equal([got[i] == keys[0][i] for i in range(3)], due, what=what, suspects=[(alone, NOT_CHAINED)])
 
 
 @checks("block_keys")
@@ -962,6 +983,9 @@ def test_forgotten(student):
     pool.forget(two)
     equal([pool.find([b"paris"]), pool.num_free], [[], 2], what="wrong blocks found, and num_free, after an idle block was forgotten")
     equal(sorted([pool.take(), pool.take()]), [0, 1], what="wrong blocks from two calls of take, after an idle block was forgotten")
+    pool, blocks = idle_pool(student, [b"oslo", b"rome"], 2)
+    pool.forget(blocks[1])
+    equal([pool.take()], blocks[1:], what="an idle block that was forgotten has no key: it is to be taken before one that has")
 
 
 # ---- start_sequence ------------------------------------------------------------------------------------------------
@@ -1089,7 +1113,7 @@ def test_whole_and_stored_blocks(student):
 
 @checks("publish_blocks")
 def test_published_under_a_salt(student):
-    """with a salt, while a fork holds the blocks too: found under its keys, and under no others"""
+    """with a salt, while a fork holds the blocks too: found under its keys, and under no others; a part-full block has no key"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [7, 7, 7, 8]
     sequence = student.PagedSequence(pool, 2)
@@ -1098,6 +1122,13 @@ def test_published_under_a_salt(student):
     student.publish_blocks(sequence, text, b"tenant-7")
     equal(pool.find(chained(text, 2, b"tenant-7")), sequence.blocks, what="wrong blocks found under the salt")
     equal(pool.find(chained(text, 2)), [], what="blocks are found without the salt")
+    pool, text = student.PrefixPool(3), [5, 6, 7, 8, 9]
+    sequence = student.PagedSequence(pool, 2)
+    sequence.grow(5)
+    student.publish_blocks(sequence, text)
+    last = sequence.blocks[-1]
+    sequence.free()
+    equal([pool.take()], [last], what="a part-full block has no key: it is to be taken before those that have one")
 
 
 @checks("publish_blocks")

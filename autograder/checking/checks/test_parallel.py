@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import torch
 from torch.nn.functional import silu
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.checking.helpers.devices import stays_on_its_device
 from autograder.checking.helpers.ranked import (
     a_view,
     alike,
     around_a_ring,
     attended,
-    attended_with_whole_counts,
+    attended_wrongly,
     causal,
     config_of,
     cut,
@@ -29,12 +32,28 @@ from autograder.checking.helpers.ranked import (
     reduce_traffic,
     ring_traffic,
     same_layer,
+    scattered_wrongly,
     some,
     unchanged,
     weights_of,
     whole,
     with_other_rows,
 )
+from course.kit.ranks import Communicator
+
+
+def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
+    """Return the cause that an exception proves here, beyond what it proves everywhere."""
+    if exercise != "parallel_attention":
+        return None
+    part = "A rank's part has H / world query heads and the key/value heads of `kv_heads_of`, each of head_dim numbers."
+    if name == "RuntimeError" and re.search(r"sizes \[0,|shape '?\[(\d+, )*0, ", message):
+        return f"Nothing can be split into 0 heads, and K // world is 0 for more ranks than key/value heads. {part}"
+    if name == "RuntimeError" and re.search(r"Provided sizes|shape '\[.*\]' is invalid|first two dimensions of batch2", message):
+        return f"Sizes do not fit each other. {part}"
+    if name == "ZeroDivisionError" and "negative power" in message:  # a width of 0, in 1 / sqrt(Dh)
+        return f"A head is too narrow to be turned or compared. {part}"
+    return None
 
 
 def rows(case):
@@ -149,9 +168,10 @@ def test_heads_of_one_rank_and_of_few(student):
 
 @checks("kv_heads_of")
 def test_heads_that_do_not_divide(student):
-    """9 query heads and 2 ranks; 6 key/value heads and 4"""
+    """9 query heads and 2 ranks; 6 key/value heads and 4 ranks, or 9"""
     raises(ValueError, lambda: student.kv_heads_of(config_of(9, 1), 0, 2), naming=9)
     raises(ValueError, lambda: student.kv_heads_of(config_of(12, 6), 0, 4), naming=6)
+    raises(ValueError, lambda: student.kv_heads_of(config_of(18, 6), 0, 9), naming=6)
     equal([heads_of(student, config_of(9, 3), rank, 9) for rank in range(9)], [[0]] * 3 + [[1]] * 3 + [[2]] * 3)
 
 
@@ -205,8 +225,8 @@ def test_scattered_by_hand(student, hand):
     """four ranks, four numbers: rank r ends with number r of the sum"""
     case = hand["ring"]
     parts, traffic = everywhere(student, 4, "ring_reduce_scatter", rows(case))
-    for rank, part in enumerate(parts):
-        close(part, [case["total"][rank]], atol=0.0, what=f"wrong part of the sum at rank {rank}")
+    for rank, (part, suspects) in enumerate(zip(parts, scattered_wrongly(parts, rows(case)), strict=True)):
+        close(part, [case["total"][rank]], atol=0.0, what=f"wrong part of the sum at rank {rank}", suspects=suspects)
     ring_traffic(traffic, 3, 24)
 
 
@@ -216,9 +236,9 @@ def test_scattered_parts(student, rng):
     for world, dtype in ((2, torch.float32), (3, torch.bfloat16), (3, torch.float32), (2, torch.float32)):
         xs = [whole(rng, 3 * world, dtype=dtype) for _ in range(world)]
         parts, traffic = everywhere(student, world, "ring_reduce_scatter", xs, _unchanged=True)
-        for rank, part in enumerate(parts):
+        for rank, (part, suspects) in enumerate(zip(parts, scattered_wrongly(parts, xs), strict=True)):
             due, what = cut(sum(xs), rank, world, 0), f"wrong part of the sum at rank {rank} of {world}"
-            close(part, due, atol=0.0, dtype=dtype, what=what)
+            close(part, due, atol=0.0, dtype=dtype, what=what, suspects=suspects)
         ring_traffic(traffic, world - 1, (world - 1) * 3 * dtype.itemsize)
 
 
@@ -233,11 +253,12 @@ def test_scattered_alone(student):
 @checks("ring_reduce_scatter")
 def test_scattered_among_five(student, rng):
     """five ranks, parts of 2,000 whole numbers beyond 2^24; one rank alone keeps the dtype"""
-    xs = [whole(rng, 10_000, dtype=torch.int64) + 2**24 for _ in range(5)]
+    # Both signs: of numbers that are nearly equal, a part of their sum would look like a fifth of it.
+    xs = [whole(rng, 10_000, dtype=torch.int64) + 2**24 * whole(rng, 10_000, dtype=torch.int64) for _ in range(5)]
     parts, traffic = everywhere(student, 5, "ring_reduce_scatter", xs, _unchanged=True)
-    for rank, part in enumerate(parts):
+    for rank, (part, suspects) in enumerate(zip(parts, scattered_wrongly(parts, xs), strict=True)):
         equal(str(part.dtype), "torch.int64", what="wrong dtype of a sum of int64")
-        equal(part, cut(sum(xs), rank, 5, 0), what=f"wrong part of the sum at rank {rank} of 5")
+        equal(part, cut(sum(xs), rank, 5, 0), what=f"wrong part of the sum at rank {rank} of 5", suspects=suspects)
     ring_traffic(traffic, 4, 4 * 2_000 * 8)
     for dtype in (torch.float64, torch.bfloat16, torch.int64):
         alone, _ = everywhere(student, 1, "ring_reduce_scatter", whole(rng, 4, dtype=dtype))
@@ -341,7 +362,11 @@ def test_the_same_bits(student, rng):
 
 @checks("ring_all_reduce")
 def test_reduced_by_five(student, rng):
-    """five ranks, 12,002 numbers in five dimensions, which one rank has in another order of memory; whole numbers beyond 2^24"""
+    """five ranks, 12,002 numbers in five dimensions, one rank's in another order of memory; nine ranks; whole numbers beyond 2^24"""
+    xs = [whole(rng, 4, 5) for _ in range(9)]
+    sums, traffic = everywhere(student, 9, "ring_all_reduce", xs)
+    on_all(sums, sum(xs), dtype=torch.float32)
+    reduce_traffic(traffic, xs[0])
     xs = [whole(rng, 1, 2, 1, 17, 353) for _ in range(5)]
     xs[1] = xs[1].transpose(3, 4).contiguous().transpose(3, 4)
     sums, traffic = everywhere(student, 5, "ring_all_reduce", xs, _unchanged=True)
@@ -371,8 +396,7 @@ def test_attention_of_two(student, rng):
     config, T = config_of(4, 2), 5
     layer, x = layer_of(rng, config), normal(rng, T, 2, 20).transpose(0, 1)
     got, traffic = attend(student, 2, x, layer, config, torch.arange(T), causal(T), _unchanged=True, _arguments=True)
-    counts = "These are as many heads as the whole model has: a rank has H / world query heads, and the key/value heads of `kv_heads_of`."
-    suspects = [(attended_with_whole_counts(x, layer, config, torch.arange(T), causal(T), 2), counts)]
+    suspects = attended_wrongly(x, layer, config, torch.arange(T), causal(T), 2)
     on_all([result for result, _ in got], attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-9, suspects=suspects)
     reduce_traffic(traffic, x)
     for rank, (_, after) in enumerate(got):
@@ -381,11 +405,17 @@ def test_attention_of_two(student, rng):
 
 @checks("parallel_attention")
 def test_attention_with_copies(student, rng):
-    """four ranks, two key/value heads"""
+    """four ranks, two key/value heads; each rank computes its own heads only"""
     config, T = config_of(8, 2), 3
     layer, x = layer_of(rng, config), normal(rng, 1, T, 20)
-    got, traffic = attend(student, 4, x, layer, config, torch.arange(T), causal(T))
+    shards, ranks = [cut_layer(layer, config, rank, 4) for rank in range(4)], student.ranks(4)
+    with ranks.counting(2) as work:
+        got, traffic = ranks.each("parallel_attention", [(x, shard, config, torch.arange(T), causal(T)) for shard in shards])
     on_all(got, attended(x, layer, config, torch.arange(T), causal(T)), atol=1e-9)
+    products = 2 * T * 20 * sum(part.shape[0] for part in (shards[2].q_proj, shards[2].k_proj, shards[2].v_proj, shards[2].o_proj.T))
+    # A loop over query heads may compute keys and values of a shared head once for each.
+    that(0.95 * products <= work.flops <= 1.6 * products, "a rank of four does another share of the FLOPs",
+         expected=f"about {products:,}", got=f"{work.flops:,}")  # fmt: skip
     reduce_traffic(traffic, x)
 
 
@@ -604,7 +634,7 @@ def test_argmax_of_low_scores(student):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_rounds_nothing(student):
-    """a high token whose score has 16 bits, float64 scores that are nearly equal, scores far below 0"""
+    """a token id above 66,000 with scores in 16 bits; float64 scores that are nearly equal; scores far below 0"""
     for dtype in (torch.bfloat16, torch.float16):
         head = torch.zeros(67_000, 1, dtype=dtype)
         head[66_003] = 2.0
@@ -662,7 +692,7 @@ def test_forward_with_copies(student, rng):
 
 @checks("parallel_forward")
 def test_forward_of_another_text(student, rng):
-    """one rank alone: a second text of the same length, and a text of 600 tokens"""
+    """one rank alone: a second text of the same length, and a text of 600 tokens; positions and mask are on the ids' device"""
     config = config_of(2, 1, D=6, F=4, num_hidden_layers=1, max_position_embeddings=4096)
     weights = weights_of(rng, config)
     for T in (3, 600):
@@ -670,6 +700,8 @@ def test_forward_of_another_text(student, rng):
         given = [[weights, config, ids] for ids in texts]
         for logits, ids in zip(one_rank_again(student, "parallel_forward", *given), texts, strict=True):
             close(logits, logits_of(weights, config, ids), atol=1e-8)
+    alone = Communicator(0, 1, lambda dst, tensor: None, lambda src: torch.empty(0))
+    stays_on_its_device(student.parallel_forward, weights, config, texts[0], alone, shape=(1, 600, 36), dtype=torch.float64)
 
 
 @checks("parallel_forward")

@@ -213,7 +213,7 @@ def test_rows_of_nearly_equal_numbers(student):
 
 @checks("dequantize", weight=2)
 def test_back_by_hand(student, hand):
-    """the five numbers of both cases come back, as near as a step allows"""
+    """five numbers in 8 bits and five in 4 bits come back, within half a step"""
     case = hand["absmax"]
     got = student.dequantize(torch.tensor(case["q"], dtype=torch.int8), torch.tensor([case["scale"]]), _unchanged=True)
     float32s(got, case["back"], "wrong numbers without a minimum", atol=1e-5)
@@ -289,6 +289,7 @@ def test_what_cannot_be_packed(student):
         raises(ValueError, lambda q=q: student.pack_nibbles(q), naming=value)
     for length in (16, 31, 64):
         raises(ValueError, lambda length=length: student.pack_nibbles(torch.ones(2, length, dtype=torch.uint8)), naming=length)
+    raises(ValueError, lambda: student.pack_nibbles(torch.ones(32, 20, dtype=torch.uint8)), naming=20)  # 32 in another dimension
 
 
 @checks("unpack_nibbles", weight=2)
@@ -315,7 +316,7 @@ def test_every_byte(student):
 
 @checks("unpack_nibbles")
 def test_packed_again(student, rng):
-    """32 numbers of one block after another, each with one 15 among zeros"""
+    """32 blocks of 32 numbers: block i has 15 at place i and 0 elsewhere"""
     q = (15 * torch.eye(32)).to(torch.uint8)
     packed = (q[:, :16] + 16 * q[:, 16:].int()).to(torch.uint8)
     numbers(student.unpack_nibbles(packed), q, torch.uint8)
@@ -589,7 +590,9 @@ def test_an_integer_product_by_hand(student, hand):
     case = hand["linear"]
     told = "This is the product with x as it is: here x is quantized too."
     got = student.int8_linear(*linear_case(case), _unchanged=True)
-    close(got, torch.tensor(case["y_int8"]), dtype=torch.float32, what="wrong product", suspects=[(case["y"], told)])
+    exact = torch.tensor(case["y"])  # an x that is quantized in another way comes close to it
+    as_it_is = isinstance(got, torch.Tensor) and got.shape == exact.shape and torch.allclose(got.float(), exact, rtol=1e-6)
+    close(got, torch.tensor(case["y_int8"]), dtype=torch.float32, what="wrong product", suspects=[(exact, told)] if as_it_is else ())
 
 
 def integer_product(x, q, scale, minimum):
@@ -630,13 +633,19 @@ def test_integer_products_of_many_groups(student, rng):
 
 @checks("int8_linear")
 def test_the_largest_sums(student):
-    """32 products of 15 and 127, and of 15 and -127: no type of 8 or 16 bits holds their sum"""
+    """32 products of 15 and 127, and of 15 and -127: no type of 8 or 16 bits holds their sum, in a matrix of 2 rows or of 1,200"""
     x = torch.cat((torch.full((32,), 127.0), torch.full((32,), -127.0), torch.zeros(32)))
     q = torch.zeros(2, 3, 32, dtype=torch.uint8)
     q[0, 0], q[1, 1], q[:, 2] = 15, 15, 7
     scale, minimum = torch.ones(2, 3, 1), torch.zeros(2, 3, 1)
     minimum[:, 2] = 5.0
-    float32s(student.int8_linear(x, q, scale, minimum), [60960.0, -60960.0], "wrong sums")
+    due = torch.tensor([60960.0, -60960.0])
+    told = "60,960 is more than an int16 holds: 65,536 is missing or too many."
+    for times in (1, 600):
+        got = student.int8_linear(x, *(each.repeat(times, 1, 1) for each in (q, scale, minimum)))
+        want = due.repeat(times)
+        wrapped = want - 65536 * want.sign()
+        close(got, want, dtype=torch.float32, what=f"wrong sums of {2 * times} rows", suspects=[(wrapped, told)])
 
 
 @checks("int8_linear")
@@ -733,6 +742,7 @@ def test_bytes_in_8_bits(student, hand):
         equal(cache.nbytes, want, what=f"wrong nbytes for {batch} rows of {max_len} tokens")
         most = want + 10_000
         that(work.peak_bytes <= most, "a new cache takes more memory than nbytes says", expected=f"{want:,}", got=f"{work.peak_bytes:,}")
+        that(work.peak_bytes >= want, "a new cache takes less memory than nbytes says", expected=f"{want:,}", got=f"{work.peak_bytes:,}")
     k = torch.ones(3, 3, 5, 64)
     with student.counting() as work:
         keys, _ = parts(cache.append(0, k, k), "keys", "values")

@@ -12,7 +12,18 @@ from typing import Any
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
-from autograder.checking.helpers.served import AgainBooks, Answer, Books, headers_of, loaded, played, played_again, reader, whole
+from autograder.checking.helpers.served import (
+    AgainBooks,
+    Answer,
+    Books,
+    headers_of,
+    loaded,
+    played,
+    played_again,
+    played_at_the_same_time,
+    reader,
+    whole,
+)
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import Tokenizer, load_tokenizer
 
@@ -87,6 +98,8 @@ def test_three_events_by_hand(student, hand):
     json_event(student.sse_event({"a": 1}), case["json"].encode(), what="wrong bytes for {'a': 1}")
     equal(student.sse_event("a\nb"), case["two_lines"].encode(), what="wrong bytes for a text of two lines")
     equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent as it stands")
+    for text in ('{"b":2.0e1}', "{'b': 2}", '"c"', "null"):
+        equal(student.sse_event(text), f"data: {text}\n\n".encode(), what=f"wrong bytes for the string {text!r}, which is no object")
 
 
 @checks("sse_event")
@@ -222,8 +235,11 @@ def test_everything_given(student):
     equal(asked(student, body), due)
     chat = {**body, "logprobs": True, "top_logprobs": 20, "max_completion_tokens": 30}
     equal(asked(student, chat, chat=True), due | {"logprobs": 20, "max_tokens": 30}, what="wrong params of a chat")
-    both = asked(student, {**body, "max_completion_tokens": 30})
+    both = asked(student, {**body, "max_completion_tokens": 30, "top_logprobs": "7"})
     equal(both["max_tokens"], 40, what="wrong max_tokens of a completion, for which max_completion_tokens is an unknown field")
+    for ignored in (2_000, -1, "many"):
+        newer = one_of_them(student, {"max_tokens": ignored, "max_completion_tokens": 8}, "max_tokens", chat=True)
+        equal(newer, {"max_tokens": 8}, what=f"wrong max_tokens of a chat whose max_tokens, {ignored!r}, is ignored")
     null = one_of_them(student, {"max_tokens": 7, "max_completion_tokens": None}, "max_tokens", chat=True)
     equal(null, {"max_tokens": 7}, what="wrong max_tokens of a chat whose max_completion_tokens is null")
     for options, due_usage in (({"include_usage": True}, True), ({}, False), ({"other": 1}, False)):
@@ -248,9 +264,11 @@ def test_large_and_small_values(student):
     """20,000 tokens, a temperature near 0, the lowest seed, stop strings that are long, equal or in no order: all as they were given"""
     body = {"max_tokens": 20_000, "temperature": 0.005, "top_p": 0.005, "stop": ["b" * 100, "a", "b", "a"]}
     due = {**body, "stop": tuple(body["stop"])}
-    equal({name: value for name, value in asked(student, body, room=30_000).items() if name in body}, due)
-    body = {"temperature": 1.99, "top_p": 1, "seed": -(2**63)}
-    equal({name: value for name, value in asked(student, body).items() if name in body}, body, what="wrong params at the borders")
+    got = asked(student, body, room=30_000)
+    for name, value in due.items():
+        equal({name: got[name]}, {name: value}, what=f"wrong {name}")
+    for body in ({"temperature": 2, "top_p": 1, "seed": -(2**63)}, {"temperature": 1.99, "max_tokens": 1, "seed": 2**63 - 1}):
+        equal({name: value for name, value in asked(student, body).items() if name in body}, body, what="wrong params at the borders")
 
 
 @checks("parse_params")
@@ -289,7 +307,7 @@ def test_the_body_is_only_read(student):
 def test_what_is_refused_names_its_field(student):
     """numbers out of their range, and far out of it"""
     bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan, 10**400], "top_p": [0, 1.5, math.nan]}
-    bad |= {"n": [2, 0], "logprobs": [6, -1], "seed": [2**63 + 7, -(2**63) - 7]}
+    bad |= {"n": [2, 0], "logprobs": [6, -1], "seed": [2**63, 2**63 + 7, -(2**63) - 1, -(2**63) - 7]}
     for name, values in bad.items():
         for value in values:
             refused(student, {"max_tokens": 5, name: value}, name)
@@ -341,11 +359,13 @@ def test_five_tokens_by_hand(student, hand):
 
 @checks("token_logprobs")
 def test_best_first_and_none(student):
-    """the best come first, wherever they are in the vocabulary; equal ones are all there; k = 0 gives none"""
+    """the best come first, wherever they are in the vocabulary; equal ones and impossible ones are all there; k = 0 gives none"""
     logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
     equal([token for token, _ in student.token_logprobs(logits, 2, 5)[1]], [1, 4, 3, 0, 2], what="wrong order of the tokens")
     even = student.token_logprobs(torch.zeros(6), 2, 6)[1]
     equal(sorted(token for token, _ in even), [0, 1, 2, 3, 4, 5], what="wrong tokens among the 6 best of 6 equal ones")
+    impossible = student.token_logprobs(torch.tensor([0.5, -math.inf, 3.0]), 2, 3)[1]
+    equal([token for token, _ in impossible], [2, 0, 1], what="wrong tokens among the 3 best of 3, one of them with a logit of -inf")
     logprob, best = student.token_logprobs(logits, 2, 0)
     equal(best, [])
     close(logprob, torch.log_softmax(logits.double(), dim=-1)[2].item(), what="wrong log probability of the token")
@@ -475,7 +495,22 @@ def test_a_stop_string_with_the_last_token(student):
 
 @checks("TextStream")
 def test_a_long_answer_and_a_long_stop_string(student):
-    """over 600 tokens, then a stop string of 115 characters, which is given twice; its first 90 characters alone are text"""
+    """old tokens are not decoded again; over 600 tokens, then a stop string of 115 characters, given twice; its first 90 alone are text"""
+    decoded: list[int] = []
+
+    def token_bytes(token_id: int) -> bytes:
+        decoded.append(token_id)
+        return tokenizer_of("tiny").token_bytes(token_id)
+
+    def decode(token_ids: list[int]) -> str:
+        decoded.extend(token_ids)
+        return tokenizer_of("tiny").decode(token_ids)
+
+    ids = encoded("zero" + " one two" * 14)
+    streamed(student, ids, OWN | {"token_bytes": token_bytes, "decode": decode}, max_tokens=500, stop=("ten",))
+    # A table of all tokens, or a look at the last few, decodes a token more than once: a few times, however long the answer is.
+    times = decoded.count(ids[0])
+    that(times <= 10, f"the first of {len(ids)} tokens was decoded {times} times: the work of a push grows with the answer", got=times)
     stop = "the end of the answer, " * 5
     text = "one two three " * 150 + stop[:90]
     ids = encoded(f"{text}: {stop} four")
@@ -620,7 +655,12 @@ def test_it_drains(student):
 
 @checks("AsyncEngine")
 def test_two_engines_and_an_unknown_id(student):
-    """an engine that drains leaves another one alone; to forget an id that is not open does nothing"""
+    """two engines at the same time share nothing, neither requests nor failures nor a drain; to forget an unknown id does nothing"""
+    plans = (
+        [reader("a", 0.0, 6), reader("b", 0.0011, 6), {"do": "peek", "at": 0.0307}],
+        [reader("c", 0.0003, 7), {"do": "peek", "at": 0.0305}, {"do": "drain", "at": 0.0401}, reader("d", 0.0433, 2)],
+    )
+    played_at_the_same_time(student, (Books(2, faults={3: "one engine's step"}), Books(2)), 4, plans)
     try:
         one, other = student.AsyncEngine(None, 2), student.AsyncEngine(None, 2)
     except StudentRaised as error:
@@ -805,6 +845,10 @@ def test_a_late_start_is_counted(student):
     traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.5, 0.5]}], start=64.0, late=0.25)
     equal(sends, [[65.25, 0], [66.25, 1]], what="when which request was sent")
     equal(traces, [[65.0, [65.75]], [66.0, [66.75, 67.25]]], what="wrong traces, as arrival and token times")
+    traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.5, 0.5]}], late=7200.0)
+    equal(sorted(i for _, i in sends), [0, 1], what="which requests were sent, two hours late")
+    that(all(traces), "a request that was sent two hours late, and answered, has no trace", got=traces)
+    equal([trace[0] for trace in traces], [1.0, 2.0], what="the arrivals of requests that were sent two hours late")
     traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.25]}], ahead=512.0)
     equal(sends, [[1.0, 0], [2.0, 1]], what="when which request was sent, on a clock that is 512 s ahead of the loop's")
     equal(traces, [[513.0, [513.5]], [514.0, [514.25]]], what="wrong traces on a clock that is 512 s ahead of the loop's")
@@ -829,21 +873,21 @@ def test_ten_requests_by_hand(student, hand):
 @checks("served_goodput")
 def test_both_promises_up_to_their_limits(student):
     """exactly at a limit is kept; one gap too long is not, whatever the mean is; a single token has no gap"""
-    kept = [traced(student, 1.0, [2.0]), traced(student, 1.0, [2.0, 2.5, 3.0])]
+    kept = [traced(student, 1.0, [2.0]), traced(student, 1.0, [2.0, 2.5, 3.0]), traced(student, 0.5, [1.0, 1.25])]
     broken = [traced(student, 1.0, [2.0, 2.25, 3.0]), traced(student, 1.0, [2.25, 2.5])]  # the mean gap of the first is 0.5
-    close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of two that keep to the limits")
-    close(student.served_goodput([*kept, *broken], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise")
+    close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of three that keep to the limits")
+    close(student.served_goodput([*kept, *broken], 1.0, 0.5), 0.6, what="wrong share of five of which two break a promise")
     nearly = [traced(student, 0.0, [0.5, 1.0, 1.5004]), traced(student, 0.0, [1.0004, 1.5])]
-    close(student.served_goodput([*nearly, *kept], 1.0, 0.5), 0.5, what="wrong share of four of which two break a promise by 0.4 ms")
+    close(student.served_goodput([*nearly, *kept], 1.0, 0.5), 0.6, what="wrong share of five of which two break a promise by 0.4 ms")
 
 
 @checks("served_goodput")
 def test_one_long_gap_breaks_the_promise(student):
     """one long gap among 160 breaks the promise, the first, the last or one in the middle; the list is not changed"""
     traces = [traced(student, 0.0, [0.5 + 0.25 * i + (i > late) for i in range(161)]) for late in (0, 80, 159, 160)]
-    share, after = student.served_goodput([None, *traces], 1.0, 0.25, _arguments=True)
-    close(share, 0.2, what="wrong share of five: one refused, three with a long gap among 160")
-    equal([each is None for each in after[0]], [True] + [False] * 4, what="which of the list's traces are None after the call")
+    share, after = student.served_goodput([None, *traces, traces[-1]], 1.0, 0.25, _arguments=True)
+    close(share, 1 / 3, what="wrong share of six: one refused, three with a long gap among 160")
+    equal([each is None for each in after[0]], [True] + [False] * 5, what="which of the list's traces are None after the call")
 
 
 @checks("served_goodput")

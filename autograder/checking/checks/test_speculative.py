@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from dataclasses import replace
 
 import torch
 
@@ -53,7 +54,7 @@ def in_columns(rows):
 
 @checks("filtered_probs", weight=2)
 def test_filters_by_hand(student, hand):
-    """four tokens: a temperature, top-k, and top-p after it; places that are shared, and a top-k above the vocabulary"""
+    """four tokens: temperature, top-k, and top-k followed by top-p; tied logits; a top-k larger than the vocabulary"""
     case = hand["filtered"]
     logits = float64([case["tenths"]]).log()
     close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
@@ -92,6 +93,8 @@ def test_each_place_for_itself(student, rng):
     close(student.filtered_probs(logits), logits.softmax(dim=-1), atol=1e-6, what="wrong probabilities without settings")
     many = torch.randn(2, 80, generator=rng, dtype=torch.float64)
     close(student.filtered_probs(many), many.softmax(dim=-1), atol=1e-9, what="wrong probabilities of 80 tokens without settings")
+    want = float64([filtered_law(row, 1.0, 70, None) for row in many.tolist()])
+    close(student.filtered_probs(many, top_k=70), want, atol=1e-9, what="wrong probabilities of 80 tokens with top_k 70")
     logits = torch.randn(100, 6, generator=rng, dtype=torch.float64) * 3
     want = torch.tensor([filtered_law(row, 0.5, 5, 0.8) for row in logits.tolist()], dtype=torch.float64)
     close(student.filtered_probs(logits, temperature=0.5, top_k=5, top_p=0.8), want, atol=1e-6, what="wrong probabilities of 100 rows")
@@ -125,18 +128,20 @@ def test_what_the_samplers_refuse(student):
 
 @checks("filtered_probs")
 def test_precision_of_the_law(student):
-    """half precision is raised to float32, float64 stays; logits of 20,000 do not overflow; temperature 0.03 is not 0"""
+    """half precision is raised to float32, float64 stays; logits of 20,000 do not overflow; a low temperature is not 0"""
     for given, due in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32), (torch.float32, torch.float32)):
         logits = torch.tensor([[2.0, 1.0, 0.5]], dtype=given)
-        for options in ({}, {"temperature": 0.0}, {"top_k": 3, "top_p": 1.0}):
-            want = torch.tensor([[1.0, 0, 0]]) if options.get("temperature") == 0 else logits.float().softmax(dim=-1)
+        for options in ({}, {"temperature": 0.0}, {"temperature": 0.7}, {"top_k": 3, "top_p": 1.0}):
+            tau = options.get("temperature", 1.0)
+            want = (logits.float() / tau).softmax(dim=-1) if tau else torch.tensor([[1.0, 0, 0]])
             close(student.filtered_probs(logits, **options), want, dtype=due, atol=1e-6)
     logits = float64([[2.0, 1.0, 0.5]])
     close(student.filtered_probs(logits), logits.softmax(dim=-1), dtype=torch.float64, atol=1e-12)
     got = student.filtered_probs(torch.tensor([[2e4, -1e4, 2e4]]), temperature=0.25)
     close(got, [[0.5, 0.0, 0.5]], atol=1e-6, what="wrong for logits of 20,000")
-    near = float64([[0.03, 0.0, 0.06]])
-    close(student.filtered_probs(near, temperature=0.03), float64([[1, 0, 2]]).softmax(dim=-1), atol=1e-9, what="wrong at temperature 0.03")
+    for tau in (0.03, 3e-4):
+        got = student.filtered_probs(float64([[tau, 0.0, 2 * tau]]), temperature=tau)
+        close(got, float64([[1, 0, 2]]).softmax(dim=-1), atol=1e-9, what=f"wrong at temperature {tau}")
 
 
 # ---- lookup_draft --------------------------------------------------------------------------------------------------
@@ -446,8 +451,8 @@ def test_expected_by_hand(student, hand):
 @checks("expected_tokens")
 def test_all_is_kept(student):
     """alpha 1: k + 1, a float, whatever k is; alpha nearly 1, and a k of 9,000"""
-    for k in (0, 1, 7, 100):
-        got = student.expected_tokens(1.0, k)
+    for alpha, k in ((1.0, 0), (1.0, 1), (1, 7), (1.0, 100)):
+        got = student.expected_tokens(alpha, k)
         close(got, float(k + 1), what=f"wrong for alpha 1 and k {k}")
         that(isinstance(got, float), f"the result for alpha 1 and k {k} is not a float", got=type(got).__name__)
     nearly = (1 - 0.9995**301) / 0.0005  # 279.4 where k + 1 is 301
@@ -600,16 +605,17 @@ def test_same_tokens_with_any_draft(student):
 
 @checks("generate_speculative", weight=2)
 def test_passes_are_saved(student, hand):
-    """work: 10 tokens with a draft that is always right, and with one that is always wrong"""
+    """work: 10 tokens with a draft that is always right, greedy or drawn, and with one that is always wrong"""
     case = hand["rounds"]
     idx = torch.randint(3, 1000, (1, case["prompt"]), generator=torch.Generator().manual_seed(4))
     text = idx[0].tolist() + unrolled(whole(), idx, case["new"], ROOMY)[0].tolist()
-    for off, passes, positions in zip((0, 1), case["passes"], case["positions"], strict=True):
+    for off, options in ((0, {"temperature": 0.0}), (1, {"temperature": 0.0}), (0, {"top_k": 1})):
+        passes, positions = case["passes"][off], case["positions"][off]
         draft = by_hand(text, off=off)
-        name = "wrong" if off else "right"
+        name = f"{'wrong' if off else 'right'}, with {options}"
         with student.counting(fast_bytes=100_000) as work:
             new = speculated(
-                student, student.model("tiny"), idx, draft=draft, max_new_tokens=case["new"], block_size=ROOMY, k=case["k"], temperature=0.0
+                student, student.model("tiny"), idx, draft=draft, max_new_tokens=case["new"], block_size=ROOMY, k=case["k"], **options
             )
         equal(new, text[case["prompt"] :], what=f"other tokens with a draft that is always {name}")
         equal(
@@ -709,8 +715,10 @@ def test_settings_that_are_refused(student):
 @checks("generate_speculative", weight=2)
 def test_one_token_to_draw(student, rng):
     """drawn with top_k 1, where nothing but the best token can come: the greedy text, with any draft and a window that slides"""
-    model, kit = small(student, rng, vocab_size=11)
+    _, kit = small(student, rng, vocab_size=11)
     idx = torch.randint(11, (1, 5), generator=rng)
+    named = int(unrolled(kit, idx, 2, ROOMY)[0, 1])  # the caller names no EOS, so the config's ends nothing
+    model = student.WeightsOnly(replace(kit.config, eos_token_id=named), kit.weights, None)
     for block_size in (ROOMY, 11):
         want = unrolled(kit, idx, 14, block_size)[0].tolist()
         text = idx[0].tolist() + want
@@ -804,6 +812,29 @@ def test_certain_among_many_tokens(student):
     new = speculated(student, model, int64([[3]]), draft=lambda ids, k: ([255] * k, None), **options)
     equal(len(new), 120, what="wrong number of new tokens")
     frequencies(int64([int(token == 255) for token in new]), [0.5, 0.5], under=", where q is None (1: the guessed token)")
+    low = int64([int(token < 128) for token in new if token != 255])
+    frequencies(low, [127 / 255, 128 / 255], under=", among the tokens that were not guessed (1: a token below 128)")
+
+
+@checks("generate_speculative")
+def test_every_kind_of_token_is_drawn(student):
+    """drawn from 256 equally probable tokens: the first one, one without guesses, and the one after guesses that are all kept"""
+    # The same token seven times: with a probability of 256 ** -6 < 1e-14.
+    model, generator = believing(student, [[0.0] * 256] * 256), student.generator(16)
+
+    def run(draft, limit):
+        given = {"draft": draft, "k": 1, "max_new_tokens": limit, "block_size": ROOMY, "generator": generator}
+        return speculated(student, model, int64([[3]]), **given)
+
+    def even(ids, k):
+        return [len(ids)], torch.full((1, 256), 1 / 256)
+
+    for name, tokens in (
+        ("the first token", [token for _ in range(7) for token in run(Books(), 1)]),
+        ("the token of a round without guesses", run(Books(), 8)[1:]),
+        ("the token after guesses that were kept", run(even, 15)[2::2]),
+    ):
+        that(len(set(tokens)) > 1, f"{name} is always the same, and should be drawn", got=f"{len(tokens)} times {tokens[:1]}")
 
 
 @checks("generate_speculative", weight=2)

@@ -338,6 +338,37 @@ def steps_again(student: Any, batches: list[Slots], rng: torch.Generator) -> Non
         close(got, alone(slots.model, slots.prompts), atol=1e-8, what=f"wrong logits of batch {call}, both in the same tensors")
 
 
+def grids_again(student: Any, batches: list[list[int]], start: int, q_len: int) -> None:
+    """Fail unless positions_and_mask is right for each num_pad of `batches`, the second one written into the tensor of the first."""
+    answers = student.positions_and_mask.again(*([torch.tensor(num_pad), start, q_len] for num_pad in batches))
+    for num_pad, got in zip(batches, answers, strict=True):
+        positions, mask = expected_mask(num_pad, start, q_len)
+        equal(got[0], positions, what=f"wrong positions for num_pad {num_pad}")
+        equal(got[1].long(), mask.long(), what=f"wrong mask for num_pad {num_pad}")
+
+
+def prefills_again(student: Any, lengths: list[list[int]], rng: torch.Generator, room: int = 0) -> None:
+    """Fail unless prefill_batch is right for two batches of these lengths, each in its cache, the second in the tensors of the first."""
+    small = Small(student, rng, dtype=torch.float64)
+    batches = [ragged(rng, each, 19) for each in lengths]
+    T = max(lengths[0]) + room
+    calls = [[small.there, *padded(prompts), student.KVCache(small.config, len(prompts), T, torch.float64)] for prompts in batches]
+    for batch, (prompts, got) in enumerate(zip(batches, student.prefill_batch.again(*calls), strict=True)):
+        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+
+
+def decodes_again(student: Any, small: Small, lengths: list[list[int]], rng: torch.Generator) -> None:
+    """Fail unless decode_batch is right for two batches after prompts of these lengths, the second in the tensors of the first."""
+    texts, calls = [], []
+    for each in lengths:
+        prompts = ragged(rng, each, 19)
+        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
+        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(each), 19), strict=True)])
+        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
+    for batch, (prompts, got) in enumerate(zip(texts, student.decode_batch.again(*calls), strict=True)):
+        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+
+
 def captures_again(student: Any, slots: Slots, rng: torch.Generator, steps: int) -> None:
     """Fail unless two captured steps of one shape can share keys and values.
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.authoring import equal, that
+from autograder.authoring import close, equal, that
 from autograder.checking.checks.test_generation import SURE, filled
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
 from autograder.sandbox.measure.op_counter import counting
@@ -71,12 +71,13 @@ def generated(student: Any, model: Any, idx: Tensor, **options: Any) -> Tensor:
     that(isinstance(got, Tensor), "the result is not a tensor", got=type(got).__name__)
     that(got.dtype == torch.int64, "token ids are int64", got=str(got.dtype))
     T, limit = idx.shape[1], options["max_new_tokens"]
+    too_long = got.dim() == 2 and got.shape[1] > T + limit
     that(
         got.dim() == 2 and len(got) == len(idx) and T <= got.shape[1] <= T + limit,
         "wrong shape",
         expected=f"({len(idx)}, T + n) with T = {T} and n at most {limit}",
         got=str(tuple(got.shape)),
-        cause="The result is the whole prompt followed by the new tokens.",
+        cause=None if too_long else "The result is the whole prompt followed by the new tokens.",
     )
     equal(got[:, :T], idx, what="the result does not begin with the prompt")
     return got[:, T:]
@@ -150,6 +151,43 @@ def in_chunks(student: Any, model: Any, ids: Tensor, sizes: list[int], cache: An
         equal(cache.length, start, what="wrong length of the cache after a chunk")
         pieces.append(logits)
     return torch.cat(pieces, dim=1)
+
+
+def answers_of_two_texts(student: Any, rng: torch.Generator, call: Any, *, stored: int, t: int, every_logit: bool = False) -> None:
+    """Compare the logits of two texts, each in its cache, after both calls. Both texts have the same last tokens, of which one is id 0.
+
+    stored: tokens of each text that are in its cache already. t: tokens that `call` feeds. every_logit: it gives the logits of all t.
+    """
+    model, kit = small(student, rng, vocab_size=17)
+    texts = torch.randint(17, (2, 2, stored + t), generator=rng)
+    texts[0, 0, -1] = 0  # a token like any other, and no pad
+    texts[1, :, -1] = texts[0, :, -1]
+    calls = []
+    for ids in texts:
+        cache = student.KVCache(kit.config, 2, stored + t, dtype=torch.float64)
+        if stored:
+            student.forward_cached(model, ids[:, :stored], cache)
+        calls.append([model, ids[:, stored:].clone(), cache])
+    for number, (ids, got) in enumerate(zip(texts, call.again(*calls), strict=True), start=1):
+        want = kit(ids)[:, stored:] if every_logit else kit(ids)[:, -1]
+        close(got, want, atol=1e-3, what=f"two texts in turn, both answers compared after the second call: wrong logits of text {number}")
+
+
+def fills_at_once(student: Any, cache: Any, new: Tensor) -> None:
+    """Fail unless an append that fills a cache of one layer stores its tokens in the cache's own memory."""
+    with student.counting() as work:
+        k_all, v_all = cache.append(0, new, -new)
+    room = new.shape[2]
+    equal(cache.length, room, what=f"wrong length after an append of {room:,} tokens")
+    equal(k_all, new, what=f"wrong keys after an append of {room:,} tokens")
+    equal(v_all, -new, what=f"wrong values after an append of {room:,} tokens")
+    that(
+        work.written_bytes >= 2 * new.nbytes,
+        "an append that fills a layer at once has not written its tokens into the cache",
+        expected=f"{2 * new.nbytes:,} bytes written",
+        got=f"{work.written_bytes:,}",
+        cause="If the cache takes the caller's own tensors, a later change of them changes the cache.",
+    )
 
 
 @functools.cache

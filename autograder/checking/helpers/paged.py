@@ -10,12 +10,12 @@ import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from autograder.authoring import CheckFailed, equal, exception_names, that
+from autograder.authoring import CheckFailed, Suspects, equal, exception_names, that
 from autograder.checking.helpers.cached import tiny_config
 from autograder.sandbox.protocol.batch import CallBatch, Result
 
@@ -149,9 +149,9 @@ class Played:
     def value(self, result: Result) -> Any:
         return self.outcomes[result.step].value
 
-    def same(self, result: Result, want: Any, what: str) -> None:
+    def same(self, result: Result, want: Any, what: str, suspects: Suspects = ()) -> None:
         """Require that a step's result is `want`."""
-        self.after(lambda: equal(self.value(result), want, what=what))
+        self.after(lambda: equal(self.value(result), want, what=what, suspects=suspects))
 
     def judge(self, student: Any) -> None:
         """Play the story. Raise CheckFailed for the first check that fails, with the script up to its line."""
@@ -161,8 +161,9 @@ class Played:
                 look()
             except CheckFailed as failed:
                 script = "; ".join(self.script[:lines])
+                cause = None if failed.fact else failed.cause
                 raise CheckFailed(
-                    f"{failed.what}, after `{script}`", expected=failed.expected, got=failed.got, values=failed.values
+                    f"{failed.what}, after `{script}`", expected=failed.expected, got=failed.got, values=failed.values, cause=cause
                 ) from None
 
 
@@ -382,7 +383,11 @@ class Sequences:
         played.write(f"{label}.grow({n})")
         needed, copy = self.needed(row, n)
         said = played.method(row.result, "blocks_for", n)
-        played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy)
+        room = -len(row.text) % self.size
+        has = "The last block and its copy have" if copy else "The last block has"
+        told = f"{has} room for {room} more token{'s' * (room > 1)}: the rest alone needs new blocks."
+        suspects = [(-(-n // self.size) + copy, told)] if room else []
+        played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy, suspects)
         refused = needed > books.num_free
         start, before = len(row.text), played.get(row.result, "blocks")
         pairs = played.method(row.result, "grow", n, refused=refused)
@@ -535,6 +540,39 @@ def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
         key = hashlib.sha256(key + numbers).digest()
         keys.append(key)
     return keys
+
+
+NOT_CHAINED = "A key tells its own block alone: the key of the block before it has to go into it, too."
+
+
+def mistaken_keys(tokens: Sequence[int], size: int, salt: bytes) -> list[tuple[list[bytes], str]]:
+    """Return the keys that known mistakes give, each with a sentence about it."""
+    begin = hashlib.sha256(salt).digest()
+    texts = [tokens[start : start + size] for start in range(0, len(tokens) // size * size, size)]
+
+    def keys(
+        first: bytes = begin, chain: bool = True, wide: int = 8, order: Literal["little", "big"] = "little", last: bool = False
+    ) -> list[bytes]:
+        found: list[bytes] = []
+        for text in texts:
+            before = found[-1] if chain and found else first
+            numbers = b"".join(token.to_bytes(wide, order) for token in text)
+            found.append(hashlib.sha256(numbers + before if last else before + numbers).digest())
+        return found
+
+    going_on = hashlib.sha256(begin)
+    running = []
+    for text in texts:
+        going_on.update(b"".join(token.to_bytes(8, "little") for token in text))
+        running.append(going_on.digest())
+    return [
+        *((keys(first, chain=False), NOT_CHAINED) for first in (begin, salt, b"")),
+        (keys(salt), "The key before the first block is SHA-256(salt), not the salt itself, and so without a salt, too."),
+        (running, "One hash goes on over all blocks: each key is a new hash, of the key before it and of its block's tokens."),
+        (keys(order="big"), "The smallest byte of a token comes first: little-endian."),
+        *((keys(wide=wide), f"A token is 8 bytes, and here it is {wide}.") for wide in (4, 2)),
+        (keys(last=True), "The key before it comes first, then the tokens."),
+    ]
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ grader counts the messages between the ranks. Sums that are compared exactly are
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -80,6 +81,45 @@ def reduce_traffic(traffic: Traffic, x: Tensor, times: int = 1) -> None:
     world = traffic.world
     part = -(-x.numel() // world) * x.element_size()
     ring_traffic(traffic, 2 * (world - 1) * times, 2 * (world - 1) * part * times)
+
+
+def scattered_wrongly(parts: list[Any], xs: list[Tensor]) -> list[Suspects]:
+    """Return each rank's suspects (result, sentence) of a reduce-scatter. parts: the results of all ranks.
+
+    A sentence is left out unless every rank has its result: on one rank alone a number may agree by chance.
+    """
+    world, total = len(xs), sum(xs[1:], xs[0])
+
+    def part(x: Tensor, rank: int) -> Tensor:
+        return cut(x, rank % world, world, 0)
+
+    first = "If a rank sends its own part first, that part ends at the left neighbour."
+    kinds: list[tuple[Callable[[int], Tensor], str]] = [
+        (lambda rank: part(total, rank + 1), f"The sum is complete, but it is part rank + 1, the right neighbour's. {first}"),
+        (lambda rank: part(xs[rank], rank), f"This is the rank's own part of x, to which nothing was added. {first}"),
+        (
+            lambda rank: part(total - xs[(rank + 1) % world], rank + 1),
+            "This is part rank + 1 without the numbers of rank + 1, to which the sum of that part goes on.",
+        ),
+        (
+            lambda rank: sum((part(x, other) for other, x in enumerate(xs)), torch.zeros_like(part(total, rank))),
+            "This is the sum of every rank's own part; the terms of a sum are the same part of every x.",
+        ),
+        (
+            lambda rank: part(total - xs[(rank + 1) % world], rank) + part(xs[(rank + 1) % world], rank + 1),
+            "One term is of another part: rank + 1 sends its own part first, and the other ranks add part `rank` to it.",
+        ),
+    ]
+    suspects: list[list[tuple[Any, str]]] = [[] for _ in xs]
+    for kind, told in kinds:
+        forms = [kind(rank) for rank in range(world)]
+        if all(
+            isinstance(got, Tensor) and got.shape == form.shape and bool((got == form).all())
+            for got, form in zip(parts, forms, strict=True)
+        ):
+            for told_there, form in zip(suspects, forms, strict=True):
+                told_there.append((form, told))
+    return list(suspects)
 
 
 # ---- layers ----------------------------------------------------------------------------------------------------------
@@ -179,24 +219,67 @@ def turned(states: Tensor, positions: Tensor, base: float) -> Tensor:
     return torch.cat((first * angles.cos() - second * angles.sin(), second * angles.cos() + first * angles.sin()), dim=-1)
 
 
-def attended(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor) -> Tensor:
-    """Return the whole layer's attention by torch, in float64."""
+def heads_apart(rows: Tensor, head_dim: int) -> Tensor:
+    """(B, T, H * Dh) -> (B, H, T, Dh)."""
+    return torch.stack(rows.split(head_dim, dim=-1), dim=1)
+
+
+def heads_joined(read: Tensor) -> Tensor:
+    """(B, H, T, Dh) -> (B, T, H * Dh)."""
+    return torch.cat(read.unbind(1), dim=-1)
+
+
+def attended(
+    x: Tensor,
+    layer: LayerWeights,
+    config: Config,
+    positions: Tensor,
+    mask: Tensor,
+    apart: Callable[[Tensor, int], Tensor] = heads_apart,
+    joined: Callable[[Tensor], Tensor] = heads_joined,
+) -> Tensor:
+    """Return the whole layer's attention by torch, in float64. apart, joined: the functions that split heads and merge them."""
     x, w = x.double(), {name: tensor.double() for name, tensor in vars(layer).items()}
-
-    def heads(rows: Tensor) -> Tensor:
-        return torch.stack(rows.split(config.head_dim, dim=-1), dim=1)
-
-    q, k, v = (heads(x @ w[name].T) for name in ("q_proj", "k_proj", "v_proj"))
+    q, k, v = (apart(x @ w[name].T, config.head_dim) for name in ("q_proj", "k_proj", "v_proj"))
     q, k = (turned(states, positions, config.rope_theta) for states in (q, k))
     read = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-    return torch.cat(read.unbind(1), dim=-1) @ w["o_proj"].T
+    return joined(read) @ w["o_proj"].T
 
 
-def attended_with_whole_counts(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor, world: int) -> Tensor:
-    """Return the wrong result of ranks that split their parts into as many heads as the whole model has."""
+def attended_wrongly(x: Tensor, layer: LayerWeights, config: Config, positions: Tensor, mask: Tensor, world: int) -> Suspects:
+    """Return suspects (result, sentence): ranks that split their parts into other heads, or merge heads in another order."""
+    B, T, _ = x.shape
+    counts = "These are as many heads as the whole model has: a rank has H / world query heads, and the key/value heads of `kv_heads_of`."
+    split = "Queries, keys and values are split wrongly: a head has head_dim numbers of every token that follow one another."
+    merged = "The heads are merged in another order than the columns of o_proj have: a token's first head, then its second."
+
+    def reshaped(rows: Tensor, head_dim: int) -> Tensor:
+        return rows.reshape(B, -1, T, head_dim)
+
+    def dealt(rows: Tensor, head_dim: int) -> Tensor:
+        return rows.unflatten(-1, (head_dim, -1)).permute(0, 3, 1, 2)
+
+    def in_a_row(read: Tensor) -> Tensor:
+        return read.reshape(B, T, -1)
+
+    def number_by_number(read: Tensor) -> Tensor:
+        return read.permute(0, 2, 3, 1).flatten(2)
+
     narrow = replace(config, head_dim=config.head_dim // world)
-    parts = [attended(x, cut_layer(layer, config, rank, world), narrow, positions, mask) for rank in range(world)]
-    return torch.stack(parts).sum(dim=0)
+    kinds = (
+        (narrow, heads_apart, heads_joined, counts),
+        (config, reshaped, heads_joined, split),
+        (config, dealt, heads_joined, split),
+        (config, reshaped, in_a_row, split),
+        (config, dealt, number_by_number, split),
+        (config, heads_apart, in_a_row, merged),
+        (config, heads_apart, number_by_number, merged),
+    )
+    shards = [cut_layer(layer, config, rank, world) for rank in range(world)]
+    return [
+        (torch.stack([attended(x, shard, shape, positions, mask, apart, joined) for shard in shards]).sum(dim=0), told)
+        for shape, apart, joined, told in kinds
+    ]
 
 
 def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:

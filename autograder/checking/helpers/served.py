@@ -148,6 +148,20 @@ def played(student: Any, books: Books, max_waiting: int, plan: list[dict[str, An
     return books
 
 
+def played_at_the_same_time(
+    student: Any, books: tuple[Books, Books], max_waiting: int, plans: tuple[list[dict[str, Any]], list[dict[str, Any]]]
+) -> None:
+    """Play two engines at the same time and compare each with the rules: neither may know the other's requests."""
+    student.scene("serve_two", student.AsyncEngine, *books, max_waiting, *plans)
+    for its, plan in zip(books, plans, strict=True):
+        own = {step["id"] for step in plan if "id" in step}
+        for kind, time, *told in its.notes:
+            if kind == "peek":
+                foreign = [name for name in told[0] if name not in own]
+                that(not foreign, f"`queues` of one engine has requests of another engine, at {time:.4f} s", got=foreign)
+        judge(its, max_waiting, plan)
+
+
 class AgainBooks(Books):
     """Books in which a request may reuse the id of a request that has ended."""
 
@@ -226,6 +240,9 @@ def _judge_reader(books: Books, max_waiting: int, plan: dict[str, Any], late: bo
     else:
         _judge_adding(books, max_waiting, plan, refused)
         stays, fault = _expected_reading(books, plan, fault_times)
+        if kind == "error" and fault is None and not plan.get("raises_after"):
+            got = f"{what['kind']}: {what['message']}"
+            raise CheckFailed(f"{name}'s reader got an exception, and no step failed while its request was open", got=got)
         _judge_tokens(books, plan, tokens, stays)
         _judge_end(books, plan, kind, what, stays, fault)
         aborts = books.aborted.get(name, [])

@@ -159,6 +159,21 @@ def cut_into_runs(student: Any, q: Tensor, k: Tensor, v: Tensor, splits: int) ->
     that(runs <= splits + 0.5, what, expected=f"as for {splits} runs at the most", got=f"as for about {runs:.0f}")
 
 
+def runs_of_one_length(student: Any, rng: torch.Generator, splits: int) -> None:
+    """Fail if decode_splits cuts 2 * splits - 1 keys into runs of 1 and a last one with all the rest.
+
+    The longest run shows in the largest tensor, for the keys have 16 bits and each run's are made float32. Where one tensor holds all keys
+    at once, the parts go side by side, and nothing is known of their lengths.
+    """
+    keys, wide = 2 * splits - 1, 64
+    q, k, v = draw_heads(rng, 1, 1, 1, 1, keys, wide, wide=1, dtype=torch.bfloat16)
+    with student.counting() as work:
+        student.decode_splits(q, k, v, splits)
+    most = work.largest_bytes / (4 * wide)
+    what = f"{keys} keys with splits = {splits}: one run is much longer than the others"
+    that(not 6 <= most <= 0.75 * keys, what, expected="runs of about one length: 1 or 2 keys", got=f"a tensor of {most:.0f} keys")
+
+
 def rounded_once(got: Any, exact: Tensor, dtype: torch.dtype) -> None:
     """Fail unless `got` has this dtype and is hardly further off than `exact` rounded to it.
 

@@ -500,8 +500,9 @@ def test_seventy_chunks(student):
     s = scheduler_of(student, 200, 20, 1200, 80)
     text, starts = [3 * t % 500 for t in range(2000)], [i // 3 for i in range(70)]
     chunks = [(running(student, s, text, 1500), 1100)] + [(running(student, s, [i] * 3, 3, output=[i + 100]), 1) for i in starts]
-    ids, positions = text[400:1500] + starts, [*range(400, 1500), *[2] * 70]
-    look_at_flat(student.flatten_chunks(chunks, _unchanged=True), ids, positions, [0, *range(1100, 1171)])
+    chunks += [(running(student, s, [21] * 3, 4, output=[200 + i, 9]), 1) for i in range(3)]  # one prompt, three answers
+    ids, positions = [*text[400:1500], *starts, 200, 201, 202], [*range(400, 1500), *[2] * 70, *[3] * 3]
+    look_at_flat(student.flatten_chunks(chunks, _unchanged=True), ids, positions, [0, *range(1100, 1174)])
 
 
 @checks("flatten_chunks")

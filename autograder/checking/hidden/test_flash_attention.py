@@ -7,7 +7,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises
-from autograder.checking.checks.test_flash_attention import as_planned, attention_flops
+from autograder.checking.checks.test_flash_attention import as_planned, attention_flops, goes_whole
 from autograder.checking.helpers.cached import small, tiny_config, written
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.tiles import (
@@ -21,6 +21,7 @@ from autograder.checking.helpers.tiles import (
     least_flops,
     pair,
     rounded_once,
+    runs_of_one_length,
     same_plan,
     same_state,
     state_of,
@@ -217,8 +218,9 @@ def test_standard_bytes_of_random_sizes(student, rng):
     for _ in range(6):
         t_q, t_k, Dh, size = integer(rng, 1, 50), integer(rng, 1, 50), integer(rng, 1, 9), integer(rng, 1, 8)
         equal(student.standard_bytes(t_q, t_k, Dh, size), size * (2 * (t_q + t_k) * Dh + 4 * t_q * t_k))
-    want = 3**15 * (16 * 3**20 + 60)
-    equal(student.standard_bytes(3, 5, 3**20, 3**15), want, what="wrong bytes where there are more than float64 can count")
+    for t_q, t_k, Dh, size in ((3, 5, 3**20, 3**15), (5**16, 5**13, 3, 2)):
+        want = size * (2 * (t_q + t_k) * Dh + 4 * t_q * t_k)
+        equal(student.standard_bytes(t_q, t_k, Dh, size), want, what="wrong bytes where there are more than float64 or 64 bits can count")
 
 
 @checks("flash_bytes", weight=2)
@@ -233,8 +235,9 @@ def test_flash_bytes_of_random_sizes(student, rng):
             equal(student.flash_bytes(t_q, t_k, Dh, size, group=group, causal=causal, **tiles), want)
     want = (2 * 9 * 40 + 2 * keys_read(40, 700, 3, 7, True)) * 100
     equal(student.flash_bytes(40, 700, 50, 2, q_block=3, k_block=7, group=9, causal=True), want, what="wrong bytes for many tiles")
-    got = student.flash_bytes(3, 5, 3**20, 3**15, q_block=2, k_block=2)
-    equal(got, 26 * 3**35, what="wrong bytes where there are more than float64 can count")
+    for size in (3**15, 3**24):
+        got = student.flash_bytes(3, 5, 3**20, size, q_block=2, k_block=2)
+        equal(got, 26 * 3**20 * size, what="wrong bytes where there are more than float64 or 64 bits can count")
     for naming in (7, 3):
         raises(ValueError, lambda: student.flash_bytes(7, 3, 2, 4, q_block=2, k_block=2, causal=True), naming=naming)
 
@@ -262,12 +265,13 @@ def test_any_partition(student, rng):
 
 @checks("combine")
 def test_many_parts_some_without_keys(student, rng):
-    """33 parts; every third query has no key in any part, others have none in a few; values of 1e30 in empty parts"""
+    """33 parts; every third query has no key in any part, others none in a few, the first too, or an lse of 900; 1e30 in empty parts"""
     outs, lses = (torch.randn(size, generator=rng, dtype=torch.float64) for size in ((33, 2, 270, 70), (33, 2, 270)))
     lses[4:7], outs[4:7] = -math.inf, 1e30
     lses[:, :, ::3] = -math.inf
-    for part in (9, 20, 31):
+    for part in (0, 20, 31):
         lses[part, :, 1::6], outs[part, :, 1::6] = -math.inf, -1e30
+    lses[12, :, 2::6] += 900.0
     out, lse = pair(student.combine(outs, lses))
     want = (lses.softmax(dim=0).nan_to_num().unsqueeze(-1) * outs).sum(dim=0)
     close(out, want, atol=1e-9, what="wrong out")
@@ -305,8 +309,9 @@ def test_random_splits(student, rng):
 
 @checks("decode_splits", weight=2)
 def test_runs_of_one_length(student, rng):
-    """work: 57 keys in 11 parts: bytes are written for about as many outputs, and for no more"""
+    """work: 57 keys in 11 parts: bytes are written for about as many outputs, and for no more; 45 in 23: of about one length"""
     cut_into_runs(student, *draw_heads(rng, 1, 8, 1, 1, 57, 6, wide=40), 11)
+    runs_of_one_length(student, rng, 23)
 
 
 @checks("prefill_flash", weight=2)
@@ -334,13 +339,15 @@ def test_random_models_in_random_chunks(student, rng):
 
 @checks("prefill_flash")
 def test_a_long_prompt_and_its_head(student, rng):
-    """500 tokens, fed 80 and 420; work: the head for the last token alone; gradients stay as they were"""
-    model, kit = small(student, rng, vocab_size=4000, num_hidden_layers=1)
+    """500 tokens, fed 80 and 420; work: each chunk goes through whole, the head for the last token alone; gradients stay as they were"""
+    model, kit = small(student, rng, vocab_size=4000, num_hidden_layers=1, intermediate_size=48)  # more for a token than a tile's scores
     ids = random_ids(rng, 1, 500, 4000)
     cache = student.KVCache(kit.config, 1, 500, dtype=torch.float64)
     student.prefill_flash(model, ids[:, :80], cache)
-    got = student.prefill_flash(model, ids[:, 80:], cache)
+    with student.counting() as work:
+        got = student.prefill_flash(model, ids[:, 80:], cache)
     close(got, kit(ids)[:, -1], atol=1e-3, what="wrong logits after 500 tokens")
+    goes_whole(work, kit.config, 420, torch.float64)
     with student.counting() as work:
         student.prefill_flash(model, ids[:, :100], student.KVCache(kit.config, 1, 100, dtype=torch.float64))
     most = products_of_layers(kit.config, 100, 1) + attention_flops(kit.config, 100, 64, 64)

@@ -27,7 +27,7 @@ from autograder.checking.helpers.paged import (
     state_of,
     take_all,
 )
-from autograder.checking.helpers.work_bounds import between, fewest_flops
+from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays
 from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids, random_sizes
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 
@@ -248,7 +248,7 @@ def test_one_to_many(student, rng):
 
 @checks("PagedKV")
 def test_large_in_every_size(student, rng):
-    """twelve layers, heads of width 96, 40,000 slots of one number, 15 copies"""
+    """twelve layers, heads of width 96, 40,000 slots of one number, 15 copies; work: a read touches one layer"""
     kv, keys, values = memory_of(student, rng, L=12, num_blocks=40, size=12, K=2, Dh=96)
     slots = torch.randperm(480, generator=rng)[:450]
     k, v = torch.randn(2, 450, 2, 96, generator=rng)
@@ -267,6 +267,13 @@ def test_large_in_every_size(student, rng):
     slots = torch.tensor([39_999, 12, 15, 34_000, 34_003])
     for name, got, memory in zip(("keys", "values"), kv.read(0, slots), (keys, values), strict=True):
         equal(got, memory[0, [39_999, 39_996, 39_999, 4, 7]], what=f"wrong {name} in slots {slots.tolist()}")
+    kv, keys, values = memory_of(student, rng, L=10, num_blocks=9, size=12, K=2, Dh=40)
+    slots = torch.randperm(108, generator=rng)[:11]
+    with student.counting() as work:
+        both = kv.read(7, slots)
+    for name, got, memory in zip(("keys", "values"), both, (keys, values), strict=True):
+        equal(got, memory[7, slots], what=f"wrong {name} of layer 7")
+    between(work.written_bytes, 0, 4 * 11 * 2 * 40 * 4 + 4096, "bytes written by a read of 11 tokens of one layer of ten")
 
 
 # ---- forward_paged -------------------------------------------------------------------------------------------------
@@ -307,12 +314,15 @@ def test_random_models_in_random_blocks(student, rng):
 
 @checks("forward_paged")
 def test_a_long_text_of_a_small_model(student, rng):
-    """480 tokens in chunks of 1, 299 and 180, blocks of 5"""
+    """480 tokens in chunks of 1, 299 and 180, blocks of 5; gradients on or off as before, after OutOfBlocks too"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     ids, kv = random_ids(rng, 1, 480, 29), filled(student, 100, 5, config=kit.config)
-    got = paged_logits(student, model, ids, [1, 299, 180], student.PagedSequence(student.BlockPool(100), 5), kv)
+    sequence = student.PagedSequence(student.BlockPool(100), 5)
+    got = paged_logits(student, model, ids, [1, 299, 180], sequence, kv)
     close(got, kit(ids), atol=1e-3, what="wrong logits of a text of 480 tokens")
+    gradient_mode_stays(student, lambda: student.forward_paged(model, ids[:, :2], sequence, kv))
+    gradient_mode_stays(student, lambda: raises("OutOfBlocks", lambda: student.forward_paged(model, ids[:, :40], sequence, kv)))
 
 
 @checks("forward_paged")
@@ -376,13 +386,13 @@ def test_tables_of_any_size(student, rng):
 
 @checks("paged_attention", weight=2)
 def test_scores_and_memory_of_any_size(student, rng):
-    """scores of some thousand, above and below zero; 1e30 and -1e30 in slots of nobody"""
+    """scores of some thousand, above and below zero; 1e30, -1e30 and 1.5e308 in slots of nobody"""
     for shift in (-4000.0, 4000.0):
         q, keys, values, tables, lengths = draw_table(rng, [6, 1, 13], 4, 2, 4, 4)
         nobody = (keys == 50.0).all(dim=-1).all(dim=-1)
         q = q.abs() + 4  # so that a score is about shift * 2 * q
         want = attended(q, keys + shift, values, tables, lengths, 4)
-        for stray in (1e30, -1e30):
+        for stray in (1e30, -1e30, 1.5e308):
             keys_with, values_with = keys + shift, values.clone()
             keys_with[nobody], values_with[nobody] = stray, -stray
             got = student.paged_attention(q, keys_with, values_with, tables, lengths, 4, _unchanged=True)
@@ -502,7 +512,7 @@ def test_rows_are_not_gathered(student, rng):
 
 @checks("paged_decode", weight=2)
 def test_forks_that_do_not_fit(student, rng):
-    """two forks of a part-full block and one free block: refused, nothing changed; one of them alone fits"""
+    """two forks of a part-full block and one free block: refused, nothing changed, gradients neither; one of them alone fits"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(3), filled(student, 3, 4)
@@ -511,12 +521,15 @@ def test_forks_that_do_not_fit(student, rng):
     student.forward_paged(model, text[:, :6], first, kv)
     rows = [first, first.fork()]
     before, memory = [state_of(row) for row in rows], (kv.keys, kv.values)
-    raises("OutOfBlocks", lambda: student.paged_decode(model, text[:, 6:].expand(2, 1), rows, kv))
+    refused = text[:, 6:].expand(2, 1)
+    gradient_mode_stays(student, lambda: raises("OutOfBlocks", lambda: student.paged_decode(model, refused, rows, kv)))
     equal([state_of(row) for row in rows], before, what="a refused step has changed blocks, length, num_free or holders")
     for name, now, then in zip(("keys", "values"), (kv.keys, kv.values), memory, strict=True):
         equal(now, then, what=f"a refused step has written {name}")
     got = student.paged_decode(model, text[:, 6:], rows[1:], kv)
     close(got, whole()(text)[:, -1], atol=1e-3, what="wrong logits of the fork that fits")
+    first.free()
+    gradient_mode_stays(student, lambda: student.paged_decode(model, text[:, :1], rows[1:], kv))
 
 
 @checks("paged_decode", weight=2)
@@ -625,7 +638,7 @@ def test_without_a_key_before_all_that_rest(student):
 
 @checks("PrefixPool")
 def test_forgotten_while_idle(student):
-    """an idle block that is forgotten is free as before, beside other free ones too: it counts, and each block can be taken once"""
+    """an idle block that is forgotten is free as before, beside other free ones too: it counts, is taken once, and before any with a key"""
     keys = [b"a", b"b", b"c"]
     for num_blocks in (3, 5):
         pool, blocks = idle_pool(student, keys, num_blocks)
@@ -634,7 +647,9 @@ def test_forgotten_while_idle(student):
         equal([pool.num_free, pool.holders(blocks[1])], [num_blocks, 0], what=what)
         equal([pool.find([key]) for key in keys], [blocks[:1], [], blocks[2:]], what="wrong blocks found")
         what = f"wrong blocks from {num_blocks} calls of take on a pool with as many free blocks"
-        equal(sorted(pool.take() for _ in range(num_blocks)), list(range(num_blocks)), what=what)
+        taken = [pool.take() for _ in range(num_blocks)]
+        equal(sorted(taken), list(range(num_blocks)), what=what)
+        equal(taken[-2:], [blocks[0], blocks[2]], what="a block with a key was taken before one that was forgotten, or never had one")
         raises("OutOfBlocks", pool.take, naming=num_blocks)
 
 

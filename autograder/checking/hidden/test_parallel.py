@@ -470,7 +470,7 @@ def test_feed_forward_of_layer_after_layer(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_in_other_dtypes(student, rng):
-    """float32, bfloat16, float16: the result's dtype, and what is sent in it; the same bits"""
+    """float32, bfloat16, float16: the result and all messages have x's dtype, and all ranks get the same bits"""
     config = config_of(4, 2)
     for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.5), (torch.float16, 0.05)):
         layer, x = layer_of(rng, config, dtype), normal(rng, 1, 3, 20, dtype=dtype)

@@ -443,12 +443,14 @@ def test_whole_numbers_are_exact(student, rng):
 
 @checks("int8_linear")
 def test_sums_below_zero(student):
-    """a sum of 32 numbers of -127, which no 8 bits hold, with a minimum; and products alone"""
+    """a sum of 32 numbers of -127, which no 8 bits hold, with a minimum; and products alone, with one row and with 3,000"""
     x = -torch.ones(3, 32) * torch.tensor([[127.0], [254.0], [1.27]])
     q, scale, minimum = torch.zeros(1, 1, 32, dtype=torch.uint8), torch.ones(1, 1, 1), torch.full((1, 1, 1), 2.0)
     want = 2 * x.double().sum(dim=-1, keepdim=True)
     float32s(student.int8_linear(x, q, scale, minimum), want, "wrong product with the minimum alone")
     float32s(student.int8_linear(x, q + 15, scale, 0 * minimum), 15 * want / 2, "wrong product without a minimum")
+    tall = [each.expand(3000, 1, -1) for each in (q + 15, scale, 0 * minimum)]
+    float32s(student.int8_linear(x, *tall), (15 * want / 2).expand(3, 3000), "wrong product with a matrix of 3,000 rows")
 
 
 @checks("int8_linear", weight=2)
@@ -560,9 +562,12 @@ def test_bytes_of_other_shapes(student, rng):
         heads, width, layers = integer(rng, 1, 4), 2 * integer(rng, 1, 20), integer(rng, 1, 4)
         config = small_config(num_hidden_layers=layers, num_key_value_heads=heads, num_attention_heads=heads, head_dim=width)
         batch, room = integer(rng, 1, 4), integer(rng, 1, 9)
-        cache = student.QuantizedKVCache(config, batch, room)
+        with student.counting() as work:
+            cache = student.QuantizedKVCache(config, batch, room)
         want = 2 * layers * batch * heads * room * (width + 2)
         equal(cache.nbytes, want, what="wrong nbytes")
+        most = 2 * want + 500
+        that(want <= work.peak_bytes <= most, "a new cache takes other memory than nbytes says", expected=want, got=work.peak_bytes)
         cache.reset()
         equal([cache.nbytes, cache.length], [want, 0], what="wrong nbytes and length after reset")
 

@@ -13,7 +13,19 @@ import torch
 from autograder.authoring import checks, close, equal, raises, that
 from autograder.checking.checks.test_serving import EOS, GONE, OTHER, START, asked, encoded, parsed, refused, streamed, tokenizer_of, traced
 from autograder.checking.helpers.paged import one_of
-from autograder.checking.helpers.served import AgainBooks, Answer, Books, fraction, integer, loaded, played, played_again, reader, whole
+from autograder.checking.helpers.served import (
+    AgainBooks,
+    Answer,
+    Books,
+    fraction,
+    integer,
+    loaded,
+    played,
+    played_again,
+    played_at_the_same_time,
+    reader,
+    whole,
+)
 
 LETTERS = ("a", "b", " ", ":", "é", "€", "😀", '"', "\\", "\t", "\x0b", "\x1c", "\x85", "\u2028", "0", "\u0301")
 
@@ -37,7 +49,8 @@ def cut_up(rng, stream: bytes, longest: int) -> list[bytes]:
 @checks("sse_event")
 def test_texts_of_many_lines(student, rng):
     """drawn texts: cut at every newline and nowhere else"""
-    for text in ["\n", "\n\n", "a\x0bb\x85c\u2028d\n", *(text_of(rng, 30, (*LETTERS, "\n", "\n")) for _ in range(30))]:
+    of_json = ('{ "a":1e3}', '{"\\u00e9":[1,2]}', '["a",\n1]', "true", '"\\n"')
+    for text in ["\n", "\n\n", "a\x0bb\x85c\u2028d\n", *of_json, *(text_of(rng, 30, (*LETTERS, "\n", "\n")) for _ in range(30))]:
         due = "".join(f"data: {line}\n" for line in text.split("\n")).encode() + b"\n"
         equal(student.sse_event(text), due, what=f"wrong bytes for {text!r}")
 
@@ -244,6 +257,9 @@ def test_borders_of_the_room(student, rng):
         got = asked(student, {"max_completion_tokens": room, "max_tokens": room + 1}, chat=True, room=room)
         equal(got["max_tokens"], room, what="wrong max_tokens where max_completion_tokens goes before")
         refused(student, {"max_completion_tokens": room + 1}, "max_completion_tokens", chat=True, room=room, code=code)
+        for ignored in (0, True, 2.5, [], math.nan):
+            got = asked(student, {"max_completion_tokens": 17, "max_tokens": ignored}, chat=True, room=room)
+            equal(got["max_tokens"], 17, what=f"wrong max_tokens where max_completion_tokens goes before {ignored!r}")
     equal(asked(student, {}, room=16)["max_tokens"], 16, what="wrong max_tokens where there is room for 16")
     for room in (0, -1, 15):
         refused(student, {}, "max_tokens", room=room, code=code)
@@ -399,7 +415,7 @@ def test_ends_that_meet(student):
 
 @checks("TextStream")
 def test_long_answers(student):
-    """1,200 tokens with stop strings of 300 characters, equal ones, and several that one token completes"""
+    """long answers: stop strings of 300 characters, the same one twice, and several that one token completes"""
     text, stop = "three two one. " * 280, "now the answer has come to its end. " * 9
     ids = encoded(f"{text}{stop}!")
     texts, reasons = streamed(student, ids, max_tokens=9_000, stop=(stop + "?", stop, stop))
@@ -603,6 +619,9 @@ def test_one_engine_after_the_other(student):
     """nothing is left of an engine when the next one begins: the same ids, other lengths"""
     for tokens in (3, 5):
         played(student, Books(2), 2, [reader("a", 0.0, tokens), reader("b", 0.011, tokens, cancelled_at=0.0303), reader("c", 0.5, 2)])
+    first = [reader("a", 0.0, 9), reader("b", 0.0021, 9, cancelled_at=0.0903), reader("c", 0.5, 2), {"do": "peek", "at": 0.0499}]
+    other = [reader("x", 0.0013, 5), reader("y", 0.0032, 8), reader("z", 0.6, 3), {"do": "peek", "at": 0.0502}]
+    played_at_the_same_time(student, (Books(2), Books(2, faults={4: "the other's fourth"})), 4, (first, other))
     with_params = reader("a", 0.0, 2)
     with_params["params"] |= {"temperature": 0.5, "seed": 3, "stop": ["x"]}
     played(student, Books(1), 2, [with_params])
@@ -765,6 +784,9 @@ def test_load_at_one_moment_and_none(student):
     got, sends, _ = loaded(student, [0.0, 0.0, 2.0, 2.0], [{"gaps": [0.25]}] * 4, tick=2**-10)
     equal(sorted(i for _, i in sends), [0, 1, 2, 3], what="which requests were sent, on a clock that moves on with each reading")
     that(all(got), "a request that was sent late, and answered, has no trace", got=got)
+    got, sends, _ = loaded(student, [0.5, 0.75, 3.0], [{"gaps": [0.25]}] * 3, start=10.0, late=41.5)
+    equal(sorted(i for _, i in sends), [0, 1, 2], what="which requests were sent, 41.5 s late")
+    equal([trace and trace[0] for trace in got], [10.5, 10.75, 13.0], what="the arrivals of requests that were sent 41.5 s late")
     long = loaded(student, [0.0, 4000.0], [{"gaps": [8000.0, 8000.0]}, {"gaps": [1.0]}])[0]
     equal(long, [[0.0, [8000.0, 16000.0]], [4000.0, [4001.0]]], what="wrong traces of an answer that takes hours")
 

@@ -117,15 +117,21 @@ def test_refused_with_much_set(student):
 
 @checks("filtered_probs")
 def test_what_filters_leave(student):
-    """nothing said: all of 300 tokens; two that share the k-th place: both; temperature 0.05 is not 0"""
+    """nothing said: all of 300 tokens; two that share the k-th place: both; low temperatures are not 0; float16 is raised first"""
     every = torch.arange(300, dtype=torch.float64)[None] / 100
     close(student.filtered_probs(every), every.softmax(dim=-1), atol=1e-9, what="wrong where no filter is named")
+    want = every.masked_fill(every < 0.995, -torch.inf).softmax(dim=-1)
+    close(student.filtered_probs(every, top_k=200), want, atol=1e-9, what="wrong probabilities of 300 tokens with top_k 200")
     level = torch.tensor([[1.0, 2.0, 0.0, 1.0]], dtype=torch.float64)
     want = level.masked_fill(level == 0, -torch.inf).softmax(dim=-1)
     close(student.filtered_probs(level, top_k=2), want, atol=1e-9, what="wrong where two tokens share the second place, with top_k 2")
-    near = torch.tensor([[0.0, 0.05, 0.1]], dtype=torch.float64)
-    want = (near / 0.05).softmax(dim=-1)
-    close(student.filtered_probs(near, temperature=0.05), want, atol=1e-9, what="wrong with temperature 0.05")
+    for tau in (0.05, 2e-4):
+        near = torch.tensor([[0.0, tau, 2 * tau]], dtype=torch.float64)
+        want = (near / tau).softmax(dim=-1)
+        close(student.filtered_probs(near, temperature=tau), want, atol=1e-9, what=f"wrong with temperature {tau}")
+    half = torch.tensor([[3e4, 3e4, -3e4], [0.3, 1.7, -0.9]], dtype=torch.float16)
+    want = (half.float() / 0.4).softmax(dim=-1)
+    close(student.filtered_probs(half, temperature=0.4), want, dtype=torch.float32, atol=1e-6, what="wrong for float16 at temperature 0.4")
 
 
 # ---- lookup_draft --------------------------------------------------------------------------------------------------
