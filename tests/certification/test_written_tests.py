@@ -106,8 +106,8 @@ def test_the_lesson_asks_for_the_test_and_shows_a_weak_one(exercise: str) -> Non
         ("causal_mask", "21 wrong ones"),
         ("StopStrings", "55 wrong ones"),
         ("KVCache", "63 versions do count"),
-        ("PrefixPool", "There are 33 of these"),
-        ("sse_event", "the 20 wrong versions"),
+        ("PrefixPool", "There are 34 of these"),
+        ("sse_event", "the 21 wrong versions"),
     ],
 )
 def test_the_lesson_says_how_many_wrong_versions_there_are(exercise: str, count: str) -> None:

@@ -131,7 +131,7 @@ def test_PrefixPool(x):
 
 
 # %% wrong_published_and_found
-# WRONG: 0 of 33: a block that is published is found
+# WRONG: 0 of 34: a block that is published is found
 def test_PrefixPool(x):
     pool = x(4)
     block = pool.take()
@@ -140,7 +140,7 @@ def test_PrefixPool(x):
 
 
 # %% wrong_still_found_when_idle
-# WRONG: 4 of 33: and is found when nobody holds it
+# WRONG: 4 of 34: and is found when nobody holds it
 def test_PrefixPool(x):
     pool = x(1)
     block = pool.take()
@@ -152,7 +152,7 @@ def test_PrefixPool(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 33: makes a pool and takes a block
+# WRONG: 0 of 34: makes a pool and takes a block
 def test_PrefixPool(x):
     x(4).take()
 

@@ -47,6 +47,12 @@ def test_filtered_probs(x):
     assert same(x(torch.tensor(many, dtype=torch.float64)), [law(many[0])])
     batch = [[luck.uniform(-2, 2) for _ in range(4)] for _ in range(100)]
     assert same(x(torch.tensor(batch, dtype=torch.float64), top_p=0.6), [law(row, top_p=0.6) for row in batch])
+    wide = [[i / 40 for i in range(80)]]
+    assert same(x(torch.tensor(wide, dtype=torch.float64), top_k=70), [law(wide[0], top_k=70)])
+    near = [[1.0, 1.0003, 0.9999]]
+    assert same(x(torch.tensor(near, dtype=torch.float64), temperature=3e-4), [law(near[0], temperature=3e-4)])
+    steep = torch.tensor([[30000.0, 29984.0, -30000.0]], dtype=torch.float16)
+    assert same(x(steep, temperature=0.4), [law(steep[0].tolist(), temperature=0.4)])
     shared = [[1.0, 2.0, 0.0, 1.0]]
     assert same(x(torch.tensor(shared, dtype=torch.float64), top_k=2), [law(shared[0], top_k=2)])
     assert sorted(x(torch.tensor([[2.0, 3.0, 3.0]]), temperature=0.0)[0].tolist()) == [0.0, 0.0, 1.0]
@@ -59,7 +65,7 @@ def test_filtered_probs(x):
 
 
 # %% wrong_sums_to_one
-# WRONG: 1 of 19: rows sum to 1 with a filter
+# WRONG: 1 of 22: rows sum to 1 with a filter
 def test_filtered_probs(x):
     assert torch.allclose(x(torch.tensor([[1.0, 2.0, 3.0]]), top_k=2).sum(dim=-1), torch.ones(1))
 
@@ -79,6 +85,6 @@ def test_filtered_probs(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 19: calls
+# WRONG: 0 of 22: calls
 def test_filtered_probs(x):
     x(torch.zeros(2, 3))

@@ -7,7 +7,7 @@ def test_positions_and_mask(x):
     def may_see(query, key, pads):
         return key == query or pads <= key <= query
 
-    for pads, start, q_len in [([1, 3, 0], 0, 4), ([1, 3, 0], 2, 4), ([2, 0, 1], 2, 4), ([1, 3, 0], 5, 1), ([0], 0, 1), ([900, 3], 1099, 2)]:
+    for pads, start, q_len in [([1, 3, 0], 0, 4), ([1, 3, 0], 2, 4), ([2, 2, 0], 2, 4), ([1, 3, 0], 5, 1), ([0], 0, 1), ([900, 3], 1099, 2)]:
         positions, mask = x(torch.tensor(pads), start, q_len)
         total = start + q_len
         assert positions.dtype == torch.int64 and mask.dtype == torch.bool
@@ -36,7 +36,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_shapes
-# WRONG: 2 of 21: shapes and dtypes
+# WRONG: 2 of 22: shapes and dtypes
 def test_positions_and_mask(x):
     positions, mask = x(torch.tensor([1, 3, 0]), 0, 4)
     assert positions.shape == (3, 4) and positions.dtype == torch.int64
@@ -44,7 +44,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_no_pads
-# WRONG: 7 of 21: two prompts of equal length
+# WRONG: 7 of 22: two prompts of equal length
 def test_positions_and_mask(x):
     positions, mask = x(torch.tensor([0, 0]), 0, 3)
     assert positions.tolist() == [[0, 1, 2], [0, 1, 2]]
@@ -52,7 +52,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_decode_only
-# WRONG: 13 of 21: the decode step of the text alone
+# WRONG: 13 of 22: the decode step of the text alone
 def test_positions_and_mask(x):
     positions, mask = x(torch.tensor([1, 3, 0]), 5, 1)
     assert positions.tolist() == [[4], [2], [5]]
@@ -74,7 +74,7 @@ def test_positions_and_mask(x):
 
 
 # %% wrong_asserts_nothing
-# WRONG: 0 of 21: it calls and looks at nothing
+# WRONG: 0 of 22: it calls and looks at nothing
 def test_positions_and_mask(x):
     x(torch.tensor([1, 0]), 0, 3)
 
