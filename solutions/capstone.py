@@ -29,7 +29,7 @@ class CapstoneEngine:
     """
 
     def __init__(self, model: WeightsOnly, *, max_running: int, cache_bytes: int) -> None:
-        """Start without requests; no prompt is known yet.
+        """Create an engine without requests; prompts arrive later, with `add`.
 
         max_running: requests that may get tokens in one step. cache_bytes: limit for keys and values.
         """

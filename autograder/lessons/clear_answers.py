@@ -9,9 +9,9 @@ from autograder.lessons import marks
 
 
 class ClearAnswers(ClearSolutions):
-    """A ClearSolutions that writes `raise NotImplementedError("KVCache.append")` instead of nbgrader's identical stubs.
+    """A ClearSolutions whose stubs name their exercise, as in `raise NotImplementedError("KVCache.append")`; nbgrader's are all alike.
 
-    All other checks of the stock preprocessor (answers outside solution cells, say) run here as well.
+    The checks of the stock preprocessor, such as the one for answers outside solution cells, still run.
     """
 
     def _replace_solution_region(self, cell: NotebookNode, language: str) -> bool:

@@ -52,7 +52,7 @@ class Judge:
     divergences: list[float] = field(default_factory=list)
 
     def hold(self, played: Played) -> None:
-        """Raise Disqualified if any token is too far from the model's best."""
+        """Raise Disqualified if a token's logit is too far below the model's largest logit."""
         if self.board == FLOAT32:
             hold_against(self.model, played)
             return

@@ -47,7 +47,8 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
     """Publish whole blocks, give each request its token, and remove and return the requests that have ended, as Day 14's `update` does.
 
-    Day 14's function hashes a text from its beginning at every step. In this engine a request stores the keys of its blocks.
+    Day 14's function hashes a text from its beginning at every step. In this engine a request stores the hashes of its blocks, so that
+    only new blocks are hashed.
     """
     ended = []
     for (request, n), token in zip(plan.chunks, tokens, strict=True):

@@ -93,7 +93,7 @@ def test_labs_file_browser_begins_in_work_and_its_root_stays_the_checkout(page, 
     assert notebook.json()["path"] == "work/start_here.ipynb"
 
 
-def test_day_5_fails_where_it_is_wrong_and_passes_once_mended(page, desk, shots):
+def test_day_5_fails_where_it_is_wrong_and_passes_once_repaired(page, desk, shots):
     day = find_day("samplers")
     show(page, day)
     lab.run_all_cells(page)

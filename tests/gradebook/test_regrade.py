@@ -1,4 +1,4 @@
-"""Grading again after a check was mended: shown before it is stored, and what a person gave stays."""
+"""Grading again after a check was repaired: shown before it is stored, and what a person gave stays."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def graded_too_hard(folder: ClassFolder, student: str, exercise: str = "entropy"
     verdict.outcome, verdict.message = "fail", "the check was wrong"
     score = next(s for s in record.scores if s.exercise == exercise)
     score.points -= 1
-    record.course_sha256 = "of the check before it was mended"
+    record.course_sha256 = "of the check before it was repaired"
     write_record(folder.records, record)
     with Gradebook(folder.db_url) as gradebook:
         gradebook.find_grade(f"check_{exercise}", SOFTMAX.slug, SOFTMAX.slug, student).auto_score = score.points
@@ -68,7 +68,7 @@ def rows(folder: ClassFolder) -> dict[str, tuple[float, float | None, float | No
     return found
 
 
-def test_only_what_the_mended_check_changes_is_shown_and_nothing_is_stored(folder):
+def test_only_what_the_repaired_check_changes_is_shown_and_nothing_is_stored(folder):
     check = graded_too_hard(folder, "ada")
     before = {path: path.read_bytes() for path in folder.records.rglob("*.json")}
     scores = booked_scores(folder, [SOFTMAX])

@@ -2,8 +2,8 @@
 
 An answer is written as a specimen is (docs/contributing.md), in `tests/lessons/asides/<topic>.py` below `# === name`. The name is what
 the student writes or changes: a value or a function of the cell. It takes that place, the cell runs, and must say that it is right,
-or not say so. A colleague's version, in which the bug is, is mended where the lesson says: then nothing is found any more. If an
-exercise comes after it, the version is held against that exercise's checks: it loses points there, and mended it loses none.
+or not say so. A colleague's version, in which the bug is, is repaired where the lesson says: then nothing is found any more. If an
+exercise comes after it, the version is held against that exercise's checks: it loses points there, and repaired it loses none.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ ASIDES = [
         "transformer", "my_positions", "you have found it", "decoder_block", "colleagues_block",
         (("config, torch.arange(x.shape[1]), attend", "config, positions, attend"),), named=("positions",),
     ),
-    Aside("transformer", "colleagues_block", "mended: "),
+    Aside("transformer", "colleagues_block", "repaired: "),
     Aside("transformer", "my_counts", "the sentence is refuted"),
     Aside("transformer", "qk_norm_block", "all of it holds"),
     Aside("samplers", "my_logits", "refuted: token"),
@@ -91,7 +91,7 @@ ASIDES = [
     Aside("steering", "json_goes_on", "right: JSON"),
     Aside("generation", "my_sentence", "refuted:"),
     Aside("generation", "my_prompts", "you have found it", edits=(("(made[:, -1] == eos).all()", "(made == eos).any(dim=1).all()"),)),
-    Aside("generation", "colleagues_done", "mended: "),
+    Aside("generation", "colleagues_done", "repaired: "),
     Aside("generation", "my_use", "you have found it", "stream", "colleagues_stream"),
     Aside("generation", "generate_each", "right: every row"),
     Aside("latency", "my_waits", "you have found it", "percentile", "colleagues_percentile"),
@@ -131,7 +131,7 @@ m = torch.maximum(state.m, scores.max(dim=-1).values)
 """),
             ("State(top, ", "State(m, "),
         ),
-        sound="- the same\nmended: ",
+        sound="- the same\nrepaired: ",
     ),
     Aside("flash_attention", "colleagues_absorb", "all 600 rows come out right"),
     Aside("flash_attention", "my_flops", "the sentence is refuted"),
@@ -145,7 +145,7 @@ self.blocks[-1] = pairs[-1][1]
 """),),
         named=("else:", "forget"), sound="every name leads to its own tokens",
     ),
-    Aside("paging", "mended_grow", "all 100 stories come out right"),
+    Aside("paging", "repaired_grow", "all 100 stories come out right"),
     Aside("continuous_batching", "my_gaps", "the sentence is refuted"),
     Aside(
         "continuous_batching", "my_case", "you have found it",
@@ -161,36 +161,36 @@ self.blocks[-1] = pairs[-1][1]
         ),
         named=("others = [scheduler.running[-1]]",), sound="and all have ended",
     ),
-    Aside("continuous_batching", "mended_feed", "all 300 cases come out as"),
+    Aside("continuous_batching", "repaired_feed", "all 300 cases come out as"),
     Aside("speculative", "my_guesses", "the sentence is refuted"),
     Aside("speculative", "my_draft", "the sentence is refuted"),
     Aside(
         "speculative", "my_p", "you have found it", edits=(("torch.tensor([[u]]", "torch.tensor([[v]]"),), named=("[[v]]",),
-        sound="- p, as far as the grid can tell\nmended: ",
+        sound="- p, as far as the grid can tell\nrepaired: ",
     ),
-    Aside("speculative", "colleagues_verify", "mended:"),
+    Aside("speculative", "colleagues_verify", "repaired:"),
     Aside("quantization", "my_probs", "the sentences are refuted"),
     Aside(
         "quantization", "my_q", "you have found it", edits=(("sum(dtype=torch.int16)", "sum(dtype=torch.int32)"),), named=("torch.int32",),
         sound="the same\n",
     ),
-    Aside("quantization", "colleagues_dot", "mended:"),
+    Aside("quantization", "colleagues_dot", "repaired:"),
     Aside("parallel", "my_numbers", "the sentence is refuted"),
     Aside("parallel", "my_wire", "the sentence is refuted"),
     Aside(
         "parallel", "my_logits", "you have found it",
         edits=(("probability, token = logits.softmax(dim=0).max(dim=0)", "probability, token = logits.max(dim=0)"),),
-        named=("probability, token = logits.max(dim=0)",), sound="mended: right here",
+        named=("probability, token = logits.max(dim=0)",), sound="repaired: right here",
     ),
-    Aside("parallel", "colleagues_choice", "mended:"),
+    Aside("parallel", "colleagues_choice", "repaired:"),
     Aside("serving", "my_cut", "the sentence is refuted"),
     Aside("serving", "my_text", "the sentence is refuted"),
     Aside(
         "serving", "my_readers", "you have found it",
         edits=(("if len(self.queues) >= self.core.max_running + self.may_wait:", "if self.core.num_waiting >= self.may_wait:"),),
-        named=("if self.core.num_waiting >= self.may_wait:",), sound="mended: ",
+        named=("if self.core.num_waiting >= self.may_wait:",), sound="repaired: ",
     ),
-    Aside("serving", "ColleaguesEngine", "mended:"),
+    Aside("serving", "ColleaguesEngine", "repaired:"),
 ]  # fmt: skip
 BUGS = [aside for aside in ASIDES if aside.found == "you have found it"]
 
@@ -272,7 +272,7 @@ def defines(node: ast.stmt) -> bool:
     return isinstance(node, ast.FunctionDef | ast.ClassDef)
 
 
-def mended(aside: Aside, source: str) -> str:
+def repaired(aside: Aside, source: str) -> str:
     """The cell with the repair in place of the bug."""
     for wrong, right in aside.edits:
         assert source.count(wrong) == 1
@@ -319,15 +319,15 @@ def test_the_cell_as_it_stands_finds_nothing(aside: Aside, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("aside", BUGS, ids=str)
-def test_what_finds_the_bug_finds_nothing_once_it_is_mended(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_finds_the_bug_finds_nothing_once_it_is_repaired(aside: Aside, capsys: pytest.CaptureFixture[str]) -> None:
     for answer in [None, *(each.text for found, each in ANSWERS if found == aside and each.right)]:
-        said = said_by(aside, mended(aside, with_answer(aside, answer)), capsys)
+        said = said_by(aside, repaired(aside, with_answer(aside, answer)), capsys)
         assert aside.found not in said, answer
         assert aside.sound in said, answer
 
 
 @pytest.mark.parametrize("aside", [aside for aside in BUGS if aside.named], ids=str)
-def test_the_lesson_names_the_line_that_mends_the_bug(aside: Aside) -> None:
+def test_the_lesson_names_the_line_that_repairs_the_bug(aside: Aside) -> None:
     _, _, after = find_day(aside.topic).lesson_path.read_text(encoding="utf-8").partition(cell_of(aside)[0].strip())
     for code in aside.named:
         assert any(code in right for _, right in aside.edits)
@@ -336,7 +336,7 @@ def test_the_lesson_names_the_line_that_mends_the_bug(aside: Aside) -> None:
 
 @pytest.mark.parametrize("aside", [aside for aside in BUGS if aside.exercise], ids=str)
 def test_the_checks_of_the_exercise_refuse_the_bug_and_accept_its_repair(aside: Aside) -> None:
-    for source, fails in ((cell_of(aside)[0], True), (mended(aside, cell_of(aside)[0]), False)):
+    for source, fails in ((cell_of(aside)[0], True), (repaired(aside, cell_of(aside)[0]), False)):
         namespace = names_of(aside.topic) | {"__name__": __name__}
         body = [
             node for node in ast.parse(source).body if aside.colleague in (getattr(node, "name", ""), ast.unparse(node).partition(" =")[0])

@@ -151,7 +151,9 @@ def added(roster: list[Person], people: list[Person]) -> tuple[list[Person], int
             made[place] = replace(made[place], **filled)
             continue
         if any(id_key(person.id) == id_key(other.id) for other in made):
-            raise CourseError(f"{person.name} and somebody else would both get the id {person.id}: add one of them to {NAME} by hand")
+            raise CourseError(
+                f"{person.name} and somebody else would both get the id {person.id}: add one of them to {NAME} by hand, with another id"
+            )
         made.append(person)
         new += 1
     return made, new

@@ -1,10 +1,10 @@
-# === mended_feed
+# === repaired_feed
 # Repairs of the colleague's function in "Find the bug". How they are judged: tests/lessons/test_asides.py.
 
 
 # %% right_youngest_and_stop
 # RIGHT: the youngest gives way, and if it was the one who asks, the step ends
-def mended_feed(scheduler):
+def repaired_feed(scheduler):
     plan = Plan([], [])
     for row in [*scheduler.running]:
         if row not in scheduler.running:
@@ -50,7 +50,7 @@ def mended_feed(scheduler):
 
 # %% right_own_function
 # RIGHT: the exercise's
-def mended_feed(scheduler):
+def repaired_feed(scheduler):
     return feed_running(scheduler)
 
 
@@ -148,7 +148,7 @@ def mended_feed(scheduler):
 
 # %% wrong_empty_plan
 # WRONG: an empty plan
-def mended_feed(scheduler):
+def repaired_feed(scheduler):
     return Plan()
 
 
@@ -159,13 +159,13 @@ def mended_feed(scheduler):
 
 # %% wrong_no_arguments
 # WRONG: a function without arguments
-def mended_feed():
+def repaired_feed():
     return Plan()
 
 
 # %% wrong_no_function
 # WRONG: not a function
-mended_feed = None
+repaired_feed = None
 
 
 # === my_case

@@ -1,10 +1,10 @@
-# === mended_grow
+# === repaired_grow
 # Repairs of the colleague's grow in "Find the bug" after start_sequence. How they are judged: tests/lessons/test_asides.py.
 
 
 # %% right_third_case
 # RIGHT: the pool forgets a block that is written on
-def mended_grow(self, n):
+def repaired_grow(self, n):
     pairs = []
     for _ in range(n):
         if self.length % self.block_size == 0:
@@ -31,7 +31,7 @@ def mended_grow(self, n):
 
 # %% right_own_method
 # RIGHT: the exercise's
-def mended_grow(self, n):
+def repaired_grow(self, n):
     return PagedSequence.grow(self, n)
 
 
@@ -103,18 +103,18 @@ def mended_grow(self, n):
 
 
 # %% wrong_not_released, of right_third_case
-# WRONG: mended, and the copied block is not released
+# WRONG: repaired, and the copied block is not released
 # -             self.pool.release(self.blocks[-1])
 
 
 # %% wrong_copies_not_told, of right_third_case
-# WRONG: mended, and nobody is told of copies
+# WRONG: repaired, and nobody is told of copies
 # -     return pairs
 # +     return []
 
 
 # %% wrong_copies_the_other_way, of right_third_case
-# WRONG: mended, with (new, old) for (old, new)
+# WRONG: repaired, with (new, old) for (old, new)
 # -             pairs.append((self.blocks[-1], self.pool.take()))
 # +             pairs.append((self.pool.take(), self.blocks[-1]))
 # ...
@@ -136,19 +136,19 @@ def mended_grow(self, n):
 
 # %% wrong_does_nothing
 # WRONG: nothing grows
-def mended_grow(self, n):
+def repaired_grow(self, n):
     return []
 
 
 # %% wrong_no_arguments
 # WRONG: a function without arguments
-def mended_grow():
+def repaired_grow():
     return []
 
 
 # %% wrong_no_function
 # WRONG: not a function
-mended_grow = None
+repaired_grow = None
 
 
 # === my_story

@@ -15,7 +15,7 @@ def colleagues_choice(logits: Tensor, comm: Communicator) -> int:
 
 
 # %% right_before_it_is_found, of right_logits
-# RIGHT: mended, and the cell's own list
+# RIGHT: repaired, and the cell's own list
 # - my_logits = [3.0, 2.9, 2.9, 2.0, -5.0, -5.0]
 # + my_logits = [1.0, 3.0, 0.0, 2.0, 2.5, 1.5]
 
@@ -81,7 +81,7 @@ def colleagues_choice(logits: Tensor, comm: Communicator) -> int:
 
 
 # %% wrong_no_list, of right_logits
-# WRONG: mended, and no list
+# WRONG: repaired, and no list
 # - my_logits = [3.0, 2.9, 2.9, 2.0, -5.0, -5.0]
 # + my_logits = None
 

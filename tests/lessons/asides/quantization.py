@@ -75,7 +75,7 @@ def colleagues_dot(xq: Tensor, q: Tensor) -> Tensor:
 
 
 # %% wrong_on_the_cells_lists, of right_int32
-# WRONG: mended, and the cell's own lists, on which nothing is to be seen
+# WRONG: repaired, and the cell's own lists, on which nothing is to be seen
 # - my_x = torch.ones(32)
 # - my_q = torch.full((32,), 15)
 # + my_x = torch.arange(32) - 15.5
@@ -83,7 +83,7 @@ def colleagues_dot(xq: Tensor, q: Tensor) -> Tensor:
 
 
 # %% wrong_no_lists, of right_int32
-# WRONG: mended, and no lists
+# WRONG: repaired, and no lists
 # - my_x = torch.ones(32)
 # - my_q = torch.full((32,), 15)
 # + my_x = None

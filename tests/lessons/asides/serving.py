@@ -89,7 +89,7 @@ class ColleaguesEngine:
 
 
 # %% wrong_no_readers, of right_who_wait
-# WRONG: mended, and no readers
+# WRONG: repaired, and no readers
 # - my_readers = [(0, 4, 100), (5, 4, 100), (30, 4, 0), (130, 4, 0)]
 # + my_readers = None
 

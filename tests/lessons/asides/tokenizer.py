@@ -333,7 +333,7 @@ def merge_all(symbols, ranks):
 # +         push(before[i])
 
 
-# %% wrong_chain_not_mended, of right_heap
+# %% wrong_chain_not_repaired, of right_heap
 # WRONG: the symbol behind still believes that the merged one stands before it
 # -         if behind[i] < n:
 # -             before[behind[i]] = i
