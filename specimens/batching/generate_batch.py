@@ -715,6 +715,12 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
 #       model = model.to(device=device, dtype=dtype)
 # +     prompts = [p for p in prompts if p]
 
+# %% wrong_generate_batch_pads_by_id, of right_generate_batch_plain
+# WRONG: counts pads by their id: a prompt that begins with pad_id loses its first tokens
+# -     cache = KVCache(model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, model.device)
+# +     num_pad = (ids == pad_id).long().cumprod(dim=1).sum(dim=1)
+# +     cache = KVCache(model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, model.device)
+
 # %% wrong_generate_batch_pads_attended, of right_generate_batch_plain
 # WRONG: pads count as tokens
 #       ids, num_pad = (tensor.to(model.device) for tensor in left_pad(prompts, pad_id))
@@ -757,6 +763,22 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
 # -         for _ in range(max_new_tokens):
 # +         for _ in range(max_new_tokens + (max_new_tokens > 0)):
 
+# %% wrong_generate_batch_emptied_at_its_end_only, of right_generate_batch_plain
+# WRONG: the cache outlives the call and is emptied after the last step, which leaves out a run that ends early: the next one begins after it
+# +
+# + KEPT = {}
+# +
+#
+#   def generate_batch(
+# ...
+# -     cache = KVCache(model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, model.device)
+# +     key = (model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, str(model.device))
+# +     cache = KEPT.setdefault(key, KVCache(model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, model.device))
+# ...
+#                   break
+# +         else:
+# +             cache.reset()
+
 # %% wrong_generate_batch_stale_cache, of right_generate_batch_plain
 # WRONG: one cache for all calls
 # -     cache = KVCache(model.config, len(ids), ids.shape[1] + max_new_tokens, model.dtype, model.device)
@@ -798,6 +820,21 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
 # WRONG: top_p does not reach the sampler
 # -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
 # +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, generator=generator)
+
+# %% wrong_generate_batch_top_p_without_top_k_only, of right_generate_batch_plain
+# WRONG: top_p is dropped where there is a top_k
+# -             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +             token = sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=None if top_k else top_p, generator=generator)
+
+# %% wrong_generate_batch_equal_prompts_share_a_row, of right_generate_batch_plain
+# WRONG: equal prompts pass as one row and get the same draws
+# -     model = model.to(device=device, dtype=dtype)
+# +     every, prompts = prompts, [list(each) for each in dict.fromkeys(map(tuple, prompts))]
+# +     model = model.to(device=device, dtype=dtype)
+# ...
+# -     return [row[: row.index(eos_token_id) + 1] if eos_token_id in row else row for row in rows]
+# +     rows = [row[: row.index(eos_token_id) + 1] if eos_token_id in row else row for row in rows]
+# +     return [list(rows[prompts.index(list(each))]) for each in every]
 
 # %% wrong_generate_batch_same_draw_for_rows, of right_generate_batch_plain
 # WRONG: one draw for all rows

@@ -150,6 +150,13 @@ def left_pad(prompts, pad_id):
 # -     rows = [[pad_id] * pads + list(prompt) for pads, prompt in zip(num_pad, prompts, strict=True)]
 # +     rows = [list(prompt) + [pad_id] * pads for pads, prompt in zip(num_pad, prompts, strict=True)]
 
+# %% wrong_left_pad_strips_pad_ids, of right_left_pad_plain
+# WRONG: pad ids with which a prompt begins are taken for old padding and removed
+#       T = max(len(prompt) for prompt in prompts)
+# -     num_pad = [T - len(prompt) for prompt in prompts]
+# +     prompts = [prompt[next((i for i, token in enumerate(prompt) if token != pad_id), 0) :] for prompt in prompts]
+# +     num_pad = [T - len(prompt) for prompt in prompts]
+
 # %% wrong_left_pad_counts_pad_ids, of right_left_pad_plain
 # WRONG: counts the pad id instead of the pads
 # -     return torch.tensor(rows), torch.tensor(num_pad)

@@ -242,6 +242,18 @@ def prefill_batch(model, ids, num_pad, cache):
 #       weights, config = model.weights, model.config
 # +     num_pad = (ids == 0).long().cumprod(dim=1).sum(dim=1) if cache.length == 0 else num_pad
 
+# %% wrong_prefill_batch_skips_chunks_of_pads, of right_prefill_batch_plain
+# WRONG: a chunk in which every row has pads alone is not read: its columns take no slot
+#       weights, config = model.weights, model.config
+# +     if bool((num_pad >= cache.length + ids.shape[1]).all()):
+# +         return torch.zeros(len(ids), config.vocab_size, dtype=weights.lm_head.dtype, device=ids.device)
+
+# %% wrong_prefill_batch_zero_is_a_pad, of right_prefill_batch_plain
+# WRONG: takes id 0 for a pad: the logits of each row's last token that is not 0
+# -     return rms_norm(x[:, -1], weights.norm, config.rms_norm_eps) @ weights.lm_head.T  # (B, V)
+# +     last = torch.where(ids != 0, torch.arange(ids.shape[1], device=ids.device), 0).amax(dim=1)
+# +     return rms_norm(x[torch.arange(len(x), device=x.device), last], weights.norm, config.rms_norm_eps) @ weights.lm_head.T
+
 # %% wrong_prefill_batch_right_padding, of right_prefill_batch_plain
 # WRONG: treats rows as padded on the right
 #       weights, config = model.weights, model.config

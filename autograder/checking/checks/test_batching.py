@@ -22,15 +22,18 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     captures_again,
     cut,
     decoded,
+    decodes_again,
     expected_mask,
     finer_than_float32,
     generated,
     greedy,
+    grids_again,
     head_only,
     left_padded,
     look,
     padded,
     prefilled,
+    prefills_again,
     ragged,
     same_cache,
     same_kind,
@@ -76,10 +79,10 @@ def test_prompt_of_thousands(student):
 
 @checks("left_pad")
 def test_pad_id_may_be_a_token(student):
-    """prompts that hold the pad id themselves"""
-    ids, num_pad = left_padded(student, [[7, 7], [1, 2, 7, 3], [7]], 7)
-    equal(ids, torch.tensor([[7, 7, 7, 7], [1, 2, 7, 3], [7, 7, 7, 7]]))
-    equal(num_pad, torch.tensor([2, 0, 3]))
+    """prompts that hold the pad id themselves, also as their first token"""
+    ids, num_pad = left_padded(student, [[7, 7], [1, 2, 7, 3], [7], [7, 5, 7]], 7)
+    equal(ids, torch.tensor([[7, 7, 7, 7], [1, 2, 7, 3], [7, 7, 7, 7], [7, 7, 5, 7]]))
+    equal(num_pad, torch.tensor([2, 0, 3, 1]))
     ids, num_pad = left_padded(student, [[0], [5, 0], [0]], 0)
     equal(ids, torch.tensor([[0, 0], [5, 0], [0, 0]]))
     equal(num_pad, torch.tensor([1, 0, 1]))
@@ -89,7 +92,8 @@ def test_pad_id_may_be_a_token(student):
 def test_nothing_to_continue(student):
     """no prompt at all, and a prompt without a token"""
     for prompts in ([], [[]], [[1, 2], []], [[], [3]]):
-        raises(ValueError, lambda p=prompts: student.left_pad(p, 0), cause=f"{prompts}: an empty prompt has no last token to go on from.")
+        cause = f"{prompts}: an empty prompt has no last token to go on from." if prompts else "Without a prompt there is no row to fill."
+        raises(ValueError, lambda p=prompts: student.left_pad(p, 0), cause=cause)
 
 
 # ---- positions_and_mask --------------------------------------------------------------------------------------------
@@ -128,18 +132,14 @@ def test_chunks(student):
     for start in range(6):
         look(student, [3, 0, 5, 1], start, 3)
         look(student, [3, 0, 5, 1], start, 1)
+    look(student, [0, 1, 3, 5], 4, 3)  # the same pads in other rows
     look(student, [2_500, 7], 3_000, 2)
 
 
 @checks("positions_and_mask")
 def test_the_next_batch(student):
-    """the pads of another batch, in the same tensor"""
-    batches = [4, 0, 1], [0, 3, 3]
-    answers = student.positions_and_mask.again(*([torch.tensor(num_pad), 3, 2] for num_pad in batches))
-    for num_pad, got in zip(batches, answers, strict=True):
-        positions, mask = expected_mask(num_pad, 3, 2)
-        equal(got[0], positions, what=f"wrong positions for num_pad {num_pad}")
-        equal(got[1].long(), mask.long(), what=f"wrong mask for num_pad {num_pad}")
+    """the pads of another batch, as many in all, in the same tensor"""
+    grids_again(student, [[4, 0, 1], [0, 3, 2]], 3, 2)
 
 
 @checks("positions_and_mask")
@@ -179,18 +179,20 @@ def test_ragged_prompts(student, rng):
 
 @checks("prefill_batch")
 def test_pads_do_not_matter(student, rng):
-    """the same logits whatever id the pads have"""
+    """the same logits whatever id the pads have, and though prompts end with it"""
     prompts = ragged(rng, [2, 7, 4])
-    want = alone(tiny(), prompts)
+    prompts[1][-1], prompts[2][-1] = 0, 2
+    want, double = alone(tiny(torch.float64), prompts), torch.float64
     for pad_id in (0, 2, 1000, prompts[0][0]):
-        got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, pad_id=pad_id)
+        got, _, _ = prefilled(student, student.model(TINY, dtype=double), tiny().config, prompts, dtype=double, pad_id=pad_id)
         close(got, want, atol=1e-4, what=f"wrong logits with pad_id {pad_id}")
 
 
 @checks("prefill_batch")
 def test_rectangles(student, rng):
-    """equal lengths, a batch of one, and columns of pads alone"""
-    for lengths, cuts, wider in (([6, 6, 6], (), 0), ([8], (), 0), ([1], (), 0), ([7, 7], (3,), 0), ([5], (), 4), ([2, 6], (), 1)):
+    """equal lengths, a batch of one, columns of pads alone, and a chunk of them"""
+    shapes = [([6, 6, 6], (), 0), ([8], (), 0), ([1], (), 0), ([7, 7], (3,), 0), ([5], (), 4), ([2, 6], (), 1), ([3, 5], (2,), 4)]
+    for lengths, cuts, wider in shapes:
         prompts = ragged(rng, lengths)
         got, _, _ = prefilled(student, student.model(TINY), tiny().config, prompts, cuts=cuts, wider=wider)
         close(got, alone(tiny(), prompts), atol=1e-4)
@@ -219,11 +221,7 @@ def test_prompts_in_chunks(student, rng):
 @checks("prefill_batch")
 def test_prompts_of_another_batch(student, rng):
     """other prompts and pads in the same tensors, with another cache"""
-    small = Small(student, rng, dtype=torch.float64)
-    batches = [ragged(rng, lengths, 19) for lengths in ([1, 4], [4, 2])]
-    calls = [[small.there, *padded(prompts), student.KVCache(small.config, 2, 4, torch.float64)] for prompts in batches]
-    for batch, (prompts, got) in enumerate(zip(batches, student.prefill_batch.again(*calls), strict=True)):
-        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+    prefills_again(student, [[1, 4], [4, 2]], rng)
 
 
 @checks("prefill_batch")
@@ -316,14 +314,7 @@ def test_steps_of_another_batch(student, rng):
             prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(each), 19), strict=True)]
             got = decoded(student, small.there, prompts, small.config, num_pad, cache, dtype=torch.float64)
             close(got, alone(small.here, prompts), atol=1e-8)
-    texts, calls = [], []
-    for lengths in ([1, 4], [4, 2]):
-        prompts = ragged(rng, lengths, 19)
-        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
-        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1], 19), strict=True)])
-        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
-    for batch, (prompts, got) in enumerate(zip(texts, student.decode_batch.again(*calls), strict=True)):
-        close(got, alone(small.here, prompts), atol=1e-8, what=f"wrong logits of batch {batch}, both in the same tensors")
+    decodes_again(student, small, [[1, 4], [4, 2]], rng)
 
 
 @checks("decode_batch")
@@ -413,11 +404,12 @@ def test_ladder(student, rng):
 
 @checks("generate_batch")
 def test_the_likeliest_alone(student, rng):
-    """top_k 1, or a tiny top_p, leaves the likeliest token alone, at any temperature"""
+    """top_k 1, or a tiny top_p, leaves the likeliest token alone, at any temperature, whatever the other filter is"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [3, 6, 1], 19)
     want = greedy(small.here, prompts, 6)
-    for options in ({"top_k": 1}, {"top_k": 1, "temperature": 2.5}, {"top_p": 1e-6}, {"top_p": 1e-6, "temperature": 0.8}):
+    both = {"top_k": 6, "top_p": 1e-6}, {"top_k": 1, "top_p": 0.99}
+    for options in ({"top_k": 1}, {"top_k": 1, "temperature": 2.5}, {"top_p": 1e-6}, {"top_p": 1e-6, "temperature": 0.8}, *both):
         got = generated(student, small.there, prompts, max_new_tokens=6, **options)
         equal(got, want, what=f"not the likeliest tokens with {options}")
 
@@ -447,7 +439,7 @@ def test_rows_end_each_for_itself(student, rng):
 
 @checks("generate_batch", weight=2)
 def test_ends_when_every_row_has(student, rng):
-    """the work stops with the step at which the last row ends"""
+    """the work stops with the step at which the last row ends, and a second run finds nothing of the first"""
     prompts, eos, want = all_end(tiny(torch.float64), rng)
     model = student.model(TINY, dtype=torch.float64)
     with student.counting() as work:
@@ -456,6 +448,8 @@ def test_ends_when_every_row_has(student, rng):
     T, steps = max(map(len, prompts)), max(map(len, want))
     most = len(prompts) * (T + steps - 1)
     passes_of_rows(work, prompts, want, most)
+    got = generated(student, model, prompts, max_new_tokens=60, temperature=0.0, eos_token_id=eos)
+    equal(got, want, what="wrong tokens of a run that follows one that ended early")
 
 
 @checks("generate_batch")
@@ -520,7 +514,7 @@ def test_eos_and_pads_in_prompts(student, rng):
     eos = path[2]
     prompts = [first, [*second[:4], eos, *second[4:]], [eos, *third]]
     want = [cut(row, eos) for row in greedy(model, prompts, 5)]
-    for pad_id in (0, eos, first[1]):
+    for pad_id in (0, eos, first[1], first[0], second[0]):
         got = generated(
             student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=5, temperature=0.0, eos_token_id=eos, pad_id=pad_id
         )
@@ -535,15 +529,16 @@ def test_eos_and_pads_in_prompts(student, rng):
 @checks("generate_batch")
 def test_draws_from_its_generator(student):
     """draws from the generator that is given, or else from torch's global state; greedy draws nothing"""
-    # Two unrelated runs of 60 tokens over 8 equal ones agree with probability 2 ** -180.
+    # Two unrelated rows of 20 tokens over 8 equal ones agree with probability 2 ** -60.
     model = uniform(student).there
-    prompts, options = [[1, 2], [3], [4, 5, 6]], {"max_new_tokens": 20}
+    prompts, options = [[1, 2], [3], [4, 5, 6], [1, 2]], {"max_new_tokens": 20}
     first = generated(student, model, prompts, generator=student.generator(5), _rng_unchanged=True, **options)
     again = generated(student, model, prompts, generator=student.generator(5), **options)
     equal(again, first, what="two generators in the same state gave different tokens")
     other = generated(student, model, prompts, generator=student.generator(6), **options)
     that(other != first, "another seed gave the same tokens")
     that(first[0] != first[1], "two rows drew the same 20 tokens", cause="Each row draws for itself.")
+    that(first[0] != first[3], "two rows with the same prompt drew the same 20 tokens", cause="Each row draws for itself.")
     loose = [generated(student, model, prompts, **options) for _ in range(2)]
     that(loose[0] != loose[1], "two runs without a generator gave the same tokens", cause="Then torch's global state serves, unseeded.")
     draws_from_the_global_state(lambda **watched: student.generate_batch(model, prompts, **options, **watched))
@@ -706,7 +701,7 @@ def test_position_stays_a_tensor(student, rng):
     with student.counting() as work:
         got = slots.step(student, rng)
     close(got, alone(tiny(), slots.prompts), atol=1e-4)
-    equal(work.waits, 0, what="values that Python asked a tensor for")
+    equal(work.waits, 0, what="values that Python read out of tensors (`.item()`, `int()`, `if tensor`)")
     between(work.flops, fewest_flops(tiny().config, [1], 2), math.inf, "FLOPs")
 
 

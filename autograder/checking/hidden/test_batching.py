@@ -31,15 +31,17 @@ from autograder.checking.helpers.batches import (  # fmt: skip
     captures_again,
     cut,
     decoded,
-    expected_mask,
+    decodes_again,
     finer_than_float32,
     generated,
     greedy,
+    grids_again,
     head_only,
     left_padded,
     look,
     padded,
     prefilled,
+    prefills_again,
     ragged,
     same_cache,
     same_kind,
@@ -76,7 +78,7 @@ def test_random_rows(student, rng):
         want_ids, want_pads = padded(prompts, pad_id)
         equal(ids, want_ids)
         equal(num_pad, want_pads)
-    zeros = [[0], [0, 0, 0], [7, 0], [0]]
+    zeros = [[0], [0, 0, 0], [7, 0], [0], [0, 4]]
     for got, want in zip(left_padded(student, zeros, 0), padded(zeros), strict=True):
         equal(got, want, what="wrong answer for prompts of token 0")
     long = [list(range(2_100)), [5]]
@@ -103,8 +105,9 @@ def test_random_grids(student, rng):
     for _ in range(8):
         start, q_len = integer(rng, 0, 9), integer(rng, 1, 7)
         rows = integer(rng, 1, 6)
-        for _ in range(2):  # the same shapes, other pads
-            look(student, torch.randint(0, start + q_len, (rows,), generator=rng).tolist(), start, q_len)
+        one, other = torch.randint(0, start + q_len, (2, rows), generator=rng).tolist()
+        for num_pad in (one, other, other[::-1]):  # the same shapes, other pads
+            look(student, num_pad, start, q_len)
 
 
 @checks("positions_and_mask")
@@ -119,11 +122,7 @@ def test_one_query_anywhere(student, rng):
 @checks("positions_and_mask")
 def test_other_pads_in_the_same_tensor(student):
     """asked again, with other pads in the same memory"""
-    both = [1, 0, 3], [2, 2, 0]
-    results = student.positions_and_mask.again(*([torch.tensor(num_pad), 2, 3] for num_pad in both))
-    for num_pad, got in zip(both, results, strict=True):
-        for one, due in zip(got, expected_mask(num_pad, 2, 3), strict=True):
-            equal(one.long(), due.long(), what=f"wrong answer for num_pad {num_pad}")
+    grids_again(student, [[1, 0, 3], [2, 2, 0]], 2, 3)
 
 
 @checks("positions_and_mask")
@@ -143,7 +142,9 @@ def test_random_models(student, rng):
     for rows, longest in ((2, 5), (6, 11), (4, 1)):
         small = Small(student, rng, dtype=torch.float64)
         prompts = ragged(rng, lengths_of(rng, rows, longest), 19)
-        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, pad_id=integer(rng, 0, 19))
+        pad_id = integer(rng, 0, 19)
+        prompts[0][-1], prompts[1][-1] = 0, pad_id  # tokens like any other
+        got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, pad_id=pad_id)
         close(got, alone(small.here, prompts), atol=1e-8)
 
 
@@ -185,14 +186,17 @@ def test_random_chunks(student, rng):
 
 @checks("prefill_batch")
 def test_a_column_of_pads(student, rng):
-    """a rectangle in which every row has a pad, and the step after it"""
+    """a rectangle in which every row has a pad, whole or with a chunk of pads alone, and the step after it"""
     small = Small(student, rng, dtype=torch.float64)
     for lengths in ([4, 2, 5], [3]):
         prompts = ragged(rng, lengths, 19)
         ids, num_pad = padded(prompts)
         ids, num_pad = torch.cat((torch.zeros(len(ids), 2, dtype=torch.int64), ids), dim=1), num_pad + 2
         cache = student.KVCache(small.config, len(ids), ids.shape[1] + 1, torch.float64)
-        got = student.prefill_batch(small.there, ids, num_pad, cache)
+        fed = int(len(lengths) == 1)
+        if fed:
+            student.prefill_batch(small.there, ids[:, :fed], num_pad, cache)
+        got = student.prefill_batch(small.there, ids[:, fed:], num_pad, cache)
         close(got, alone(small.here, prompts), atol=1e-8)
         equal(cache.length, ids.shape[1], what="wrong length of the cache")
         prompts = [prompt + new for prompt, new in zip(prompts, ragged(rng, [1] * len(ids), 19), strict=True)]
@@ -227,11 +231,7 @@ def test_head_of_long_prompts(student, rng):
 @checks("prefill_batch")
 def test_prefill_again(student, rng):
     """other prompts and pads in the same tensors, in another cache"""
-    small = Small(student, rng, dtype=torch.float64)
-    both = [ragged(rng, lengths, 19) for lengths in ([2, 5, 3], [5, 1, 4])]
-    calls = [[small.there, *padded(prompts), student.KVCache(small.config, 3, 6, torch.float64)] for prompts in both]
-    for prompts, got in zip(both, student.prefill_batch.again(*calls), strict=True):
-        close(got, alone(small.here, prompts), atol=1e-8)
+    prefills_again(student, [[2, 5, 3], [5, 1, 4]], rng, room=1)
 
 
 @checks("prefill_batch")
@@ -293,15 +293,7 @@ def test_another_batch_in_the_same_cache(student, rng):
 @checks("decode_batch")
 def test_step_again(student, rng):
     """two batches, one after the other, with ids and pads in the same tensors: each has its logits, and they stay"""
-    small = Small(student, rng, dtype=torch.float64)
-    texts, calls = [], []
-    for lengths in ([2, 5, 3], [5, 1, 4]):
-        prompts = ragged(rng, lengths, 19)
-        _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
-        texts.append([prompt + new for prompt, new in zip(prompts, ragged(rng, [1, 1, 1], 19), strict=True)])
-        calls.append([small.there, torch.tensor([prompt[-1:] for prompt in texts[-1]]), num_pad, cache])
-    for prompts, got in zip(texts, student.decode_batch.again(*calls), strict=True):
-        close(got, alone(small.here, prompts), atol=1e-8)
+    decodes_again(student, Small(student, rng, dtype=torch.float64), [[2, 5, 3], [5, 1, 4]], rng)
 
 
 @checks("decode_batch")
@@ -418,7 +410,7 @@ def test_work_when_rows_end(student, rng):
     prompts, eos, want = all_end(tiny(torch.float64), rng)
     first = min(range(len(want)), key=lambda row: len(want[row]))
     model = student.model(TINY, dtype=torch.float64)
-    for rows in ([*range(len(prompts)), 0], [first]):
+    for rows in ([*range(len(prompts)), 0], [first], [first]):  # the last run has the shape of one that ended early
         given, due = [prompts[row] for row in rows], [want[row] for row in rows]
         with student.counting() as work:
             got = generated(student, model, given, max_new_tokens=30, temperature=0.0, eos_token_id=eos)
@@ -673,7 +665,7 @@ def test_slots_of_a_view(student, rng):
     with student.counting() as work:
         got = slots.step(student, rng)
     close(got, alone(small.here, slots.prompts), atol=1e-8)
-    equal(work.waits, 0, what="values that Python asked a tensor for")
+    equal(work.waits, 0, what="values that Python read out of tensors (`.item()`, `int()`, `if tensor`)")
     for old, new, right in zip(before, (slots.keys, slots.values), slots.due(), strict=True):
         old[..., position, :] = right
         close(new, old, atol=1e-8)
