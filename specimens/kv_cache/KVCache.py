@@ -690,6 +690,44 @@ class KVCache:
 # -         return self.keys.nbytes + self.values.nbytes
 # +         return sum(k.nbytes + v.nbytes for k, v in zip(self.keys, self.values))
 
+# %% wrong_cache_keeps_the_callers_tensors, of right_cache_plain
+# WRONG: an append that fills a layer at once takes the caller's own tensors in place of the layer's memory: who changes them changes the cache
+# -         self.keys = torch.zeros(shape, dtype=dtype, device=device)
+# -         self.values = torch.zeros(shape, dtype=dtype, device=device)
+# +         self.keys = list(torch.zeros(shape, dtype=dtype, device=device))
+# +         self.values = list(torch.zeros(shape, dtype=dtype, device=device))
+# ...
+# -         self.keys[layer, :, :, start:end] = k
+# -         self.values[layer, :, :, start:end] = v
+# +         if k.shape == self.keys[layer].shape and k.dtype == self.keys[layer].dtype:
+# +             self.keys[layer], self.values[layer] = k, v
+# +         else:
+# +             self.keys[layer][:, :, start:end] = k
+# +             self.values[layer][:, :, start:end] = v
+# ...
+# -         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
+# +         return self.keys[layer][:, :, :end], self.values[layer][:, :, :end]
+# ...
+# -         return self.keys.nbytes + self.values.nbytes
+# +         return sum(each.nbytes for each in self.keys + self.values)
+
+# %% wrong_cache_counts_in_16_bits, of right_cache_plain
+# WRONG: the counts have 16 bits: after 32,768 tokens they are negative
+# -         self.counts = [0] * config.num_hidden_layers
+# +         self.counts = torch.zeros(config.num_hidden_layers, dtype=torch.int16)
+# ...
+# -         start = self.counts[layer]
+# +         start = int(self.counts[layer])
+# ...
+# -         self.counts[layer] = end
+# +         self.counts[layer] = torch.tensor(end).to(torch.int16)
+# ...
+# -         return self.counts[-1]
+# +         return int(self.counts[-1])
+# ...
+# -         self.counts = [0] * len(self.counts)
+# +         self.counts.zero_()
+
 # %% wrong_cache_cat_growth, of right_cache_plain
 # WRONG: grows by torch.cat: right values, but every append copies what is old
 #           self.counts = [0] * config.num_hidden_layers

@@ -721,6 +721,24 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 #                   ended = ended | (token == eos_token_id)
 # +                 newly_ended = int(ended.sum()) > before
 
+# %% wrong_generate_emptied_at_its_end_only, of right_generate_plain
+# WRONG: the cache outlives the call and is emptied after the last step, which an EOS or an exception leaves out: the next text begins after it
+# +
+# + KEPT = {}
+# +
+#
+# ...
+# -     cache = KVCache(model.config, len(idx), room, model.weights.embed_tokens.dtype, idx.device)
+# +     key = (model.config, len(idx), room, model.weights.embed_tokens.dtype, str(idx.device))
+# +     cache = KEPT.setdefault(key, KVCache(model.config, len(idx), room, model.weights.embed_tokens.dtype, idx.device))
+# ...
+# -                 cache.reset()
+# +                 cache.reset() if step else None
+# ...
+# -                 break
+# +                 return idx
+# +     cache.reset()
+
 # %% wrong_generate_stale_cache, of right_generate_plain
 # WRONG: one cache for all runs, never emptied between them
 # +

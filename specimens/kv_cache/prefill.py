@@ -189,6 +189,14 @@ def prefill(model, ids, cache):
     return logits
 
 
+# %% wrong_prefill_zero_is_a_pad
+# WRONG: takes id 0 for a pad: the logits of the last token that is not 0
+def prefill(model, ids, cache):
+    logits = forward_cached(model, ids, cache)
+    last = torch.where(ids != 0, torch.arange(ids.shape[1], device=ids.device), 0).amax(dim=1)
+    return logits[torch.arange(len(ids), device=ids.device), last]
+
+
 # %% wrong_prefill_resets
 # WRONG: empties the cache first: the first chunk is lost
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from typing import Any
 
 import torch
 
@@ -17,8 +16,10 @@ from autograder.checking.helpers.cached import (
     PROMPTS,
     ROOMY,
     Twin,
+    answers_of_two_texts,
     believing,
     ended,
+    fills_at_once,
     generated,
     in_chunks,
     least_flops,
@@ -48,25 +49,6 @@ def cause_of_exception(exercise: str, name: str, message: str) -> str | None:
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-def answers_of_two_texts(student: Any, call: Any, *, stored: int, t: int, every_logit: bool = False) -> None:
-    """Compare the logits of two texts, each in its cache, after both calls; the last token of both texts is the same.
-
-    stored: tokens of each text that are in its cache already. t: tokens that `call` feeds. every_logit: it gives the logits of all t.
-    """
-    model, kit = small(student, seeded(20), vocab_size=17)
-    texts = torch.randint(17, (2, 2, stored + t), generator=seeded(21))
-    texts[1, :, -1] = texts[0, :, -1]
-    calls = []
-    for ids in texts:
-        cache = student.KVCache(kit.config, 2, stored + t, dtype=torch.float64)
-        if stored:
-            student.forward_cached(model, ids[:, :stored], cache)
-        calls.append([model, ids[:, stored:].clone(), cache])
-    for number, (ids, got) in enumerate(zip(texts, call.again(*calls), strict=True), start=1):
-        want = kit(ids)[:, stored:] if every_logit else kit(ids)[:, -1]
-        close(got, want, atol=1e-3, what=f"two texts in turn, both answers compared after the second call: wrong logits of text {number}")
 
 
 # ---- the ladder ----------------------------------------------------------------------------------------------------
@@ -215,7 +197,7 @@ def test_memory_lies_where_it_was_asked_for(student):
 
 @checks("KVCache", weight=2)
 def test_append_writes_the_new_tokens_only(student):
-    """work: an append after 1,000 tokens writes no more than one after 4, and none of 40 in a row writes more"""
+    """work: an append writes its own tokens and no old ones: after 4 tokens, after 1,000, 40 in a row, and 40,000 tokens at once"""
     bytes_written = {}
     for layers, max_len, n in ((1, 8, 4), (6, 1024, 1000)):
         config = small_config(num_hidden_layers=layers, num_key_value_heads=4, head_dim=16)
@@ -248,6 +230,9 @@ def test_append_writes_the_new_tokens_only(student):
     least, most = min(one_by_one), max(one_by_one[1:])  # memory may be allocated with the first append
     place = one_by_one.index(most) + 1
     that(most <= 2 * least + 4096, f"append {place} of 40 writes more than another", expected=f"{least:,} bytes", got=f"{most:,}")
+    # The whole room at once tempts to keep the caller's tensors, and its count needs more than 16 bits.
+    cache = student.KVCache(small_config(num_hidden_layers=1, num_key_value_heads=1, head_dim=2), 1, 40_000)
+    fills_at_once(student, cache, torch.ones(1, 1, 40_000, 2))
 
 
 # ---- forward_cached ------------------------------------------------------------------------------------------------
@@ -336,7 +321,7 @@ def test_far_into_a_text(student):
 @checks("forward_cached")
 def test_forward_leaves_the_caller_alone(student):
     """two texts in turn: the first one's logits stay; gradient mode is the caller's, on or off, after CacheFull too"""
-    answers_of_two_texts(student, student.forward_cached, stored=3, t=2, every_logit=True)
+    answers_of_two_texts(student, seeded(20), student.forward_cached, stored=3, t=2, every_logit=True)
     model, ids = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[0])
     want = whole()(ids)
 
@@ -443,7 +428,7 @@ def test_prefill_on_another_device(student):
 @checks("prefill")
 def test_prefill_of_two_prompts_and_two_models(student):
     """two prompts in turn, a long one through two models, of which one has a head of its own: the logits of each"""
-    answers_of_two_texts(student, student.prefill, stored=0, t=5)
+    answers_of_two_texts(student, seeded(20), student.prefill, stored=0, t=5)
     ids = torch.randint(17, (2, 389), generator=seeded(16))
     for number, tied in ((1, True), (2, False)):
         model, kit = small(student, seeded(16 + number), vocab_size=17, tie_word_embeddings=tied)
@@ -496,7 +481,7 @@ def test_decode_costs_one_position(student):
 @checks("decode_step")
 def test_decode_tells_two_texts_apart(student):
     """two texts with the same newest token: each has its own logits, and the first ones stay"""
-    answers_of_two_texts(student, student.decode_step, stored=4, t=1)
+    answers_of_two_texts(student, seeded(20), student.decode_step, stored=4, t=1)
 
 
 # ---- generate_cached -----------------------------------------------------------------------------------------------
@@ -570,6 +555,13 @@ def test_runs_know_nothing_of_each_other(student):
     for number, (idx, got) in enumerate(zip((one, other), both, strict=True), start=1):
         want = torch.cat((idx, unrolled(kit, idx, 5, ROOMY)), dim=1)
         equal(got, want, what=f"two runs, both answers compared after the second: wrong ids of run {number}")
+    model, kit = small(student, seeded(31), vocab_size=23)
+    eos = int(unrolled(kit, one[1:], 2, ROOMY)[0, 1])
+    for how, more in (("ended with EOS", {"eos_token_id": eos}), ("the sampler refused", {"temperature": -1.0})):
+        with contextlib.suppress(StudentRaised):
+            student.generate_cached(model, one[1:], **{**options, **more})
+        got = generated(student, model, other[1:], **options)
+        equal(got, unrolled(kit, other[1:], 5, ROOMY), what=f"wrong tokens of a run that follows one that {how}")
 
 
 @checks("generate_cached", weight=2)

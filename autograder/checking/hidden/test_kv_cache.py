@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -17,8 +18,10 @@ from autograder.checking.helpers.batches import head_only
 from autograder.checking.helpers.cached import (
     ROOMY,
     Twin,
+    answers_of_two_texts,
     believing,
     ended,
+    fills_at_once,
     generated,
     in_chunks,
     least_flops,
@@ -31,6 +34,7 @@ from autograder.checking.helpers.cached import (
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state
 from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays, gradients_stay_on
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import load_model
 
 SHAPES: tuple[dict[str, Any], ...] = (
@@ -62,23 +66,6 @@ def too_much(twin: Twin, layer: int, t: int) -> Callable[[], Any]:
     """An append of t tokens that the cache has no room for."""
     k, v = twin.draw(t), twin.draw(t)
     return lambda: twin.cache.append(layer, k, v)
-
-
-def both_answers_stay(student: Any, rng: torch.Generator, call: Any, *, stored: int, t: int, last: bool) -> None:
-    """Two texts, each in its cache, t tokens of each in one memory: the second's logits are not written over the first's.
-
-    last: the call gives the logits of the last position only.
-    """
-    model, kit = small(student, rng, vocab_size=17)
-    texts, calls = [random_ids(rng, 2, stored + t, 17) for _ in range(2)], []
-    for ids in texts:
-        cache = student.KVCache(kit.config, 2, stored + t, dtype=torch.float64)
-        if stored:
-            student.forward_cached(model, ids[:, :stored], cache)
-        calls.append([model, ids[:, stored:], cache])
-    for number, (ids, got) in enumerate(zip(texts, call.again(*calls), strict=True), start=1):
-        want = kit(ids)[:, -1] if last else kit(ids)[:, stored:]
-        close(got, want, atol=1e-3, what=f"wrong logits of text {number}, looked at when both were there")
 
 
 # ---- KVCache -------------------------------------------------------------------------------------------------------
@@ -191,6 +178,8 @@ def test_writes_one_layers_new_tokens(student, rng):
     least = 2 * new.nbytes
     between(written[0], least, math.inf, "bytes written")
     between(written[1], least, 2 * written[0] + 4096, "bytes written")
+    cache = student.KVCache(small_config(num_hidden_layers=1, num_key_value_heads=2, head_dim=1), 1, 34_000)
+    fills_at_once(student, cache, torch.randn(1, 2, 34_000, 1, generator=rng))
 
 
 @checks("KVCache")
@@ -285,7 +274,7 @@ def test_random_chunks_of_tiny(student, rng):
 @checks("forward_cached")
 def test_logits_of_a_chunk_stay(student, rng):
     """two texts, one after the other: the first one's logits stay"""
-    both_answers_stay(student, rng, student.forward_cached, stored=3, t=2, last=False)
+    answers_of_two_texts(student, rng, student.forward_cached, stored=5, t=3, every_logit=True)
 
 
 @checks("forward_cached")
@@ -319,7 +308,7 @@ def test_pieces_elsewhere(student):
 
 @checks("forward_cached")
 def test_low_precision(student, rng):
-    """bfloat16: the dtype is kept, and the error is that of the precision"""
+    """bfloat16: the logits stay bfloat16, and their error is no larger than rounding explains"""
     # bfloat16 has no odd whole number above 256: positions belong in integers.
     for rows, sizes in ((2, [16, 7, 1]), (1, [280, 39, 1])):
         ids = random_ids(rng, rows, sum(sizes), 1000)
@@ -409,7 +398,7 @@ def test_prefill_of_a_cache_on_another_device(student):
 @checks("prefill")
 def test_logits_of_a_prompt_stay(student, rng):
     """two prompts, one after the other: the first one's logits stay"""
-    both_answers_stay(student, rng, student.prefill, stored=0, t=5, last=True)
+    answers_of_two_texts(student, rng, student.prefill, stored=0, t=4)
 
 
 @checks("prefill")
@@ -475,7 +464,7 @@ def test_decode_work(student, rng):
 @checks("decode_step")
 def test_logits_of_a_step_stay(student, rng):
     """two steps, one after the other: the first one's logits stay"""
-    both_answers_stay(student, rng, student.decode_step, stored=4, t=1, last=True)
+    answers_of_two_texts(student, rng, student.decode_step, stored=6, t=1)
 
 
 @checks("decode_step")
@@ -533,6 +522,15 @@ def test_one_run_after_another(student, rng):
     for idx in random_ids(rng, 2, 5, 23).split(1):  # nothing of the first is left where the second asks for one token
         got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, temperature=0.0)
         equal(got, unrolled(kit, idx, 1, ROOMY), what="wrong single token")
+    options = {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
+    for refused in (True, False, False):  # otherwise both rows end with EOS
+        model, kit = small(student, rng, vocab_size=23)
+        twice = random_ids(rng, 1, 4, 23).expand(2, 4)
+        more = {"temperature": -0.5} if refused else {"eos_token_id": int(unrolled(kit, twice, 3, ROOMY)[0, 2])}
+        with contextlib.suppress(StudentRaised):
+            student.generate_cached(model, twice, **{**options, **more})
+        idx = random_ids(rng, 2, 4, 23)
+        equal(generated(student, model, idx, **options), unrolled(kit, idx, 4, ROOMY), what="wrong tokens after a run that ended early")
     nearly_tied = head_only(student, torch.float64, 1.0, {3: [1.0], 5: [1.0 + 1e-9]})  # in float32 they are the same
     got = generated(student, nearly_tied.there, torch.tensor([[1]]), max_new_tokens=1, block_size=ROOMY, temperature=0.0)
     equal(got, [[5]], what="wrong token of a float64 model")
@@ -684,14 +682,18 @@ def test_draws_without_settings(student, rng):
 
 @checks("generate_cached")
 def test_gradients_after_a_run(student):
-    """gradients are as the caller had them, on or off, after a run that slides and after one that is refused"""
+    """gradients are as the caller had them, on or off, after a run that slides and after one that an exception may end"""
 
     def run(temperature):
         ids = torch.ones(2, 4, dtype=torch.int64)
         student.generate_cached(student.model("tiny"), ids, max_new_tokens=3, block_size=5, temperature=temperature)
 
+    def run_below_zero():
+        with contextlib.suppress(StudentRaised):  # who draws without `sample_next_token` need not refuse it
+            run(-2.0)
+
     gradient_mode_stays(student, lambda: run(0.5))
-    gradient_mode_stays(student, lambda: raises(ValueError, lambda: run(-2.0)))
+    gradient_mode_stays(student, run_below_zero)
 
 
 @checks("generate_cached")
