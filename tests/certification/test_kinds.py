@@ -345,7 +345,7 @@ def test_no_helper_has_a_name_of_the_course():
 
 @pytest.mark.parametrize("topic", ["softmax", "kv_cache", "serving"])
 def test_mutants_compile_and_have_an_identity_each(topic):
-    found = mutants_of(topic, origin=KINDS)
+    found = mutants_by_kind(topic)
     assert found
     for mutant in found:
         compile(mutant.source, "mutant", "exec")
@@ -353,7 +353,7 @@ def test_mutants_compile_and_have_an_identity_each(topic):
     assert {m.identity.origin for m in found} == {KINDS}
     assert {m.identity.after for m in found} <= set(KINDS_BY_NAME)
     some = found[0].exercise
-    assert mutants_of(topic, origin=KINDS, exercise=some) == [m for m in found if m.exercise == some]
+    assert mutants_by_kind(topic, some) == [m for m in found if m.exercise == some]
     assert [cell.name for cell in found[0].cells] == ["reference"]
 
 

@@ -230,7 +230,7 @@ def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
 def test_every_entry_of_the_course_is_a_mutant_of_what_is_right(topic):
     listed = set(equivalent.read(topic))
     places = {(i.origin, i.where.split(".")[0] if i.origin == REFERENCE else None) for i in listed}
-    here = {m.identity for origin, exercise in places for m in mutants_of(topic, origin=origin, exercise=exercise)}
+    here = {m.identity for origin, exercise in places for m in judge.mutants_from(origin, topic, exercise=exercise)}
     assert listed <= here
 
 

@@ -25,6 +25,7 @@ from ...sandbox.confine.limits import Limits
 from ...sandbox.process.remote_student import RemoteStudent
 from ...sandbox.submission import Cell
 from . import equivalent
+from .kinds import mutants_by_kind
 from .mutants import KINDS, REFERENCE, Identity, Mutant, mutants_of
 
 SHARE = 12
@@ -99,7 +100,7 @@ def run(
     """
     if exercise is not None:
         select(topic, exercise=exercise)
-    made = mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
+    made = mutants_from(origin, topic, exercise=exercise, folder=folder)
     mutants = [m for m in made if origin not in ("right", "all") or is_of(m.identity, REFERENCE) or drawn(m, share)]
     listed = equivalent.read(topic, folder)
     memory = Memory(topic)
@@ -128,6 +129,13 @@ def run(
     outcomes = [Outcome(m, memory.killer(m), listed.get(m.identity)) for m in mutants]
     stale = stale_entries(made, outcomes, listed, exercise=exercise, origin=origin)
     return Mutation(topic, outcomes, stale, left_out=len(made) - len(mutants))
+
+
+def mutants_from(origin: str, topic: str, *, exercise: str | None = None, folder: Path = SPECIMENS) -> list[Mutant]:
+    """Return a topic's mutants of an origin, kinds included."""
+    if origin == KINDS:
+        return mutants_by_kind(topic, exercise)
+    return mutants_of(topic, exercise=exercise, origin=origin, folder=folder)
 
 
 def drawn(mutant: Mutant, share: int) -> bool:

@@ -64,11 +64,7 @@ class Mutant:
 
 
 def mutants_of(topic: str, *, exercise: str | None = None, origin: str = REFERENCE, folder: Path = SPECIMENS) -> list[Mutant]:
-    """Return the mutants of a topic. origin: reference, right, all (of these two), kinds, or one specimen, as `right_NAME.py`."""
-    if origin == KINDS:
-        from .kinds import mutants_by_kind
-
-        return mutants_by_kind(topic, exercise)
+    """Return the single-change mutants of a topic. origin: reference, right, all (of these two), or one specimen, as `right_NAME.py`."""
     found: list[Mutant] = []
     if origin in (REFERENCE, "all"):
         found += mutate(topic, solution_source(topic), only=exercise)

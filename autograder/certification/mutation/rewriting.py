@@ -28,7 +28,7 @@ class Fill(ast.NodeTransformer):
 
 
 class Results(ast.NodeTransformer):
-    """What a function returns or yields, put into a template. Functions inside the function stay as they are."""
+    """A rewriting of what a function returns or yields, by a template. Functions inside the function stay as they are."""
 
     def __init__(self, template: str) -> None:
         self.before, self.after = template.split("RESULT")
