@@ -135,8 +135,8 @@ def test_of_a_hidden_check_the_report_has_what_feedback_shows(work: Path, termin
         page = pages.outputs(record, each["exercise"])[0]["data"]
         of_visible = " ".join(str(value) for v in verdicts if not v.hidden for value in (v.expected, v.got))
         for verdict in (v for v in verdicts if v.hidden):
-            values = [value for value in (verdict.expected, verdict.got) if value not in of_visible and value and len(value) > 12]
-            assert not any(value in repr(table) or value in table._repr_html_() for value in values)
+            values = [value for value in (verdict.expected, verdict.got) if value and len(value) > 12 and value not in of_visible]
+            assert [value for value in values if value in repr(table) or value in table._repr_html_()] == []
             line = f"{verdict.outcome:<9} {verdict.title} (hidden)"
             assert line in repr(table)
             assert line in page["text/plain"]
