@@ -18,7 +18,7 @@ from torch import Tensor
 
 from autograder.authoring import checks, equal, raises, that
 from autograder.checking.helpers.devices import on_one_device
-from autograder.checking.helpers.randomness import draws_from_the_global_state
+from autograder.checking.helpers.randomness import draws_from_the_global_state, ends_where_drawn
 
 FALSE_ALARM = 1e-10
 SURE = 50.0  # the logit of the one token that a toy believes in: every other has a chance of exp(-50)
@@ -267,18 +267,8 @@ def test_rows_end_at_different_steps(student, hand):
         model, generator = Toy(always([0.4, 0.0, 0.2])), student.generator(9)
         got = generated(student, model, torch.zeros(12, 1, dtype=torch.int64), max_new_tokens=95, block_size=3, eos_token_id=eos,
                         generator=generator)  # fmt: skip
-        ends_where_drawn(got, eos, model.calls)
-
-
-def ends_where_drawn(got: Tensor, eos: int, calls: int) -> None:
-    """Fail unless each row (B, n) of drawn tokens is EOS from its first EOS on, and the run stopped at the last row's."""
-    ends = []
-    for row in got.tolist():
-        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped")
-        ends.append(row.index(eos))
-        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
-    equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
-    that(calls <= max(ends) + 1, "more calls than steps", expected=max(ends) + 1, got=calls)
+        steps = ends_where_drawn(got, eos)
+        that(model.calls <= steps, "more calls than steps", expected=steps, got=model.calls)
 
 
 @checks("generate")

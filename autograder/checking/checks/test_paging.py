@@ -789,7 +789,7 @@ def test_keys_by_hand(student, hand):
         equal(len(got), 2, what="wrong number of keys for two whole blocks and a part")
         that(all(isinstance(key, bytes) and len(key) == 32 for key in got), "a key is not 32 bytes")
         mistaken = mistaken_keys(case["tokens"], case["block_size"], salt.get("salt", b""))
-        suspects = [([key.hex()[:8] for key in keys], told) for keys, told in mistaken]
+        suspects = [([key.hex()[:8] for key in keys], cause) for keys, cause in mistaken]
         equal([key.hex()[:8] for key in got], begin, what="wrong keys", suspects=suspects)
 
 

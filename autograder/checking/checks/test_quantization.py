@@ -640,12 +640,12 @@ def test_the_largest_sums(student):
     scale, minimum = torch.ones(2, 3, 1), torch.zeros(2, 3, 1)
     minimum[:, 2] = 5.0
     due = torch.tensor([60960.0, -60960.0])
-    told = "60,960 is more than an int16 holds: 65,536 is missing or too many."
+    cause = "60,960 is more than an int16 holds: 65,536 is missing or too many."
     for times in (1, 600):
         got = student.int8_linear(x, *(each.repeat(times, 1, 1) for each in (q, scale, minimum)))
         want = due.repeat(times)
         wrapped = want - 65536 * want.sign()
-        close(got, want, dtype=torch.float32, what=f"wrong sums of {2 * times} rows", suspects=[(wrapped, told)])
+        close(got, want, dtype=torch.float32, what=f"wrong sums of {2 * times} rows", suspects=[(wrapped, cause)])
 
 
 @checks("int8_linear")

@@ -558,9 +558,9 @@ def test_frequency_counts_in_half_precision(student):
     close(got, [[1.0, 2.0 - 3.001]], atol=2e-3, suspects=[(still, told)])
     # 257 times 1/257 is 1, which bfloat16 holds exactly; 256 times it is 0.996, which it can tell from 1.
     got = student.apply_frequency_presence(torch.tensor([[1.0, 2.0]], dtype=torch.bfloat16), torch.tensor([[0] * 257]), 1 / 257, 0.0)
-    told = "The count became 256, for bfloat16 has no 257: count in float32 or in whole numbers."
+    cause = "The count became 256, for bfloat16 has no 257: count in float32 or in whole numbers."
     what = "257 occurrences at frequency 1 / 257, logits in bfloat16: wrong values"
-    close(got, [[0.0, 2.0]], atol=1e-3, what=what, suspects=[([[1 / 256, 2.0]], told)])
+    close(got, [[0.0, 2.0]], atol=1e-3, what=what, suspects=[([[1 / 256, 2.0]], cause)])
 
 
 # --- stop strings ------------------------------------------------------------------------------------------------

@@ -130,9 +130,9 @@ def merged_once_changed(student, symbols: list[str], pair: tuple[str, str], want
         if outcome.error:
             raise outcome.error
     got = outcomes[second.step].value
-    told = "Both calls give one and the same list, as a cache does: give each caller a list of its own."
+    cause = "Both calls give one and the same list, as a cache does: give each caller a list of its own."
     what = f"wrong second result for {symbols} with {pair}, after an append to the first"
-    equal(got, want, what=what, suspects=[([*want, "more"], told)])
+    equal(got, want, what=what, suspects=[([*want, "more"], cause)])
 
 
 # merge_pair
@@ -409,8 +409,8 @@ def test_broken_byte_in_the_stream(student, hand):
     ):
         pieces, rest = pieces_and_rest(student, ids)
         late = [*want[:-1], "", want[-1]]
-        told = "The last text comes out with the flush only. The beginning of a character waits, and nothing else."
-        equal([*pieces, rest], [*want, ""], what=f"wrong pieces and flush for {ids}", suspects=[(late, told)])
+        cause = "The last text comes out with the flush only. The beginning of a character waits, and nothing else."
+        equal([*pieces, rest], [*want, ""], what=f"wrong pieces and flush for {ids}", suspects=[(late, cause)])
 
 
 @checks("StreamDecoder")
@@ -418,9 +418,9 @@ def test_bytes_that_begin_nothing(student):
     """a byte that begins no character is not waited for"""
     for byte in (0xC0, 0xC1, 0xF5, 0xF8, 0xFE, 0xFF, 0x80, 0xBF):
         pieces, rest = pieces_and_rest(student, ids_of_bytes(bytes([byte])), "tiny")
-        told = "U+FFFD comes out with the flush only: a byte that begins no character has nothing to wait for."
+        cause = "U+FFFD comes out with the flush only: a byte that begins no character has nothing to wait for."
         what = f"wrong push and flush for the byte {byte:02X}"
-        equal([*pieces, rest], ["\ufffd", ""], what=what, suspects=[(["", "\ufffd"], told)])
+        equal([*pieces, rest], ["\ufffd", ""], what=what, suspects=[(["", "\ufffd"], cause)])
 
 
 @checks("StreamDecoder")

@@ -437,8 +437,8 @@ def test_run_layers_of_other_weights(student, rng):
     for then, others in (([5, 9, 2, 6], "weights and ids"), ([3, 1, 4, 1], "weights")):
         calls = [(small_weights(rng, config), torch.tensor([ids])) for ids in ([3, 1, 4, 1], then)]
         here = [[student.WeightsOnly(config, weights, None), ids, positions, _read_all] for weights, ids in calls]
-        told = ("wrong values of the first call after a second call", f"other {others} are in the same memory, and the result is wrong")
-        for (weights, ids), got, what in zip(calls, student.run_layers.again(*here), told, strict=True):
+        messages = ("wrong values of the first call after a second call", f"other {others} are in the same memory, and the result is wrong")
+        for (weights, ids), got, what in zip(calls, student.run_layers.again(*here), messages, strict=True):
             want = hidden_states(weights, config, ids, positions, [torch.ones(4, 4, dtype=torch.bool)] * 2)[1]
             close(got, want, atol=1e-3, what=what)
 

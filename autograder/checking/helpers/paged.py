@@ -385,8 +385,8 @@ class Sequences:
         said = played.method(row.result, "blocks_for", n)
         room = -len(row.text) % self.size
         has = "The last block and its copy have" if copy else "The last block has"
-        told = f"{has} room for {room} more token{'s' * (room > 1)}: the rest alone needs new blocks."
-        suspects = [(-(-n // self.size) + copy, told)] if room else []
+        cause = f"{has} room for {room} more token{'s' * (room > 1)}: the rest alone needs new blocks."
+        suspects = [(-(-n // self.size) + copy, cause)] if room else []
         played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy, suspects)
         refused = needed > books.num_free
         start, before = len(row.text), played.get(row.result, "blocks")
@@ -532,13 +532,34 @@ class Sequences:
 # ---- keys ----------------------------------------------------------------------------------------------------------
 
 
+def in_full_blocks(tokens: Sequence[int], size: int) -> list[Sequence[int]]:
+    return [tokens[start : start + size] for start in range(0, len(tokens) // size * size, size)]
+
+
 def chained(tokens: Sequence[int], size: int, salt: bytes = b"") -> list[bytes]:
     """Return the expected chain of keys, one for each full block of tokens."""
-    key, keys = hashlib.sha256(salt).digest(), []
-    for start in range(0, len(tokens) // size * size, size):
-        numbers = b"".join(int(token).to_bytes(8, "little") for token in tokens[start : start + size])
-        key = hashlib.sha256(key + numbers).digest()
-        keys.append(key)
+    return keys_of(in_full_blocks(tokens, size), hashlib.sha256(salt).digest())
+
+
+def keys_of(
+    blocks: list[Sequence[int]],
+    first: bytes,
+    *,
+    chain: bool = True,
+    wide: int = 8,
+    order: Literal["little", "big"] = "little",
+    last: bool = False,
+) -> list[bytes]:
+    """Return a key for each block, from the key before it and its tokens of `wide` bytes.
+
+    The options are those of known mistakes. chain: whether the key before a block is the last block's, or `first` for all. last: whether
+    it comes after the tokens.
+    """
+    keys: list[bytes] = []
+    for block in blocks:
+        before = keys[-1] if chain and keys else first
+        numbers = b"".join(int(token).to_bytes(wide, order) for token in block)
+        keys.append(hashlib.sha256(numbers + before if last else before + numbers).digest())
     return keys
 
 
@@ -547,31 +568,19 @@ NOT_CHAINED = "A key tells its own block alone: the key of the block before it h
 
 def mistaken_keys(tokens: Sequence[int], size: int, salt: bytes) -> list[tuple[list[bytes], str]]:
     """Return the keys that known mistakes give, each with a sentence about it."""
-    begin = hashlib.sha256(salt).digest()
-    texts = [tokens[start : start + size] for start in range(0, len(tokens) // size * size, size)]
-
-    def keys(
-        first: bytes = begin, chain: bool = True, wide: int = 8, order: Literal["little", "big"] = "little", last: bool = False
-    ) -> list[bytes]:
-        found: list[bytes] = []
-        for text in texts:
-            before = found[-1] if chain and found else first
-            numbers = b"".join(token.to_bytes(wide, order) for token in text)
-            found.append(hashlib.sha256(numbers + before if last else before + numbers).digest())
-        return found
-
+    begin, blocks = hashlib.sha256(salt).digest(), in_full_blocks(tokens, size)
     going_on = hashlib.sha256(begin)
     running = []
-    for text in texts:
-        going_on.update(b"".join(token.to_bytes(8, "little") for token in text))
+    for block in blocks:
+        going_on.update(b"".join(token.to_bytes(8, "little") for token in block))
         running.append(going_on.digest())
     return [
-        *((keys(first, chain=False), NOT_CHAINED) for first in (begin, salt, b"")),
-        (keys(salt), "The key before the first block is SHA-256(salt), not the salt itself, and so without a salt, too."),
+        *((keys_of(blocks, first, chain=False), NOT_CHAINED) for first in (begin, salt, b"")),
+        (keys_of(blocks, salt), "The key before the first block is SHA-256(salt), not the salt itself, and so without a salt, too."),
         (running, "One hash goes on over all blocks: each key is a new hash, of the key before it and of its block's tokens."),
-        (keys(order="big"), "The smallest byte of a token comes first: little-endian."),
-        *((keys(wide=wide), f"A token is 8 bytes, and here it is {wide}.") for wide in (4, 2)),
-        (keys(last=True), "The key before it comes first, then the tokens."),
+        (keys_of(blocks, begin, order="big"), "The smallest byte of a token comes first: little-endian."),
+        *((keys_of(blocks, begin, wide=wide), f"A token is 8 bytes, and here it is {wide}.") for wide in (4, 2)),
+        (keys_of(blocks, begin, last=True), "The key before it comes first, then the tokens."),
     ]
 
 

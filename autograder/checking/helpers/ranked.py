@@ -28,9 +28,14 @@ def everywhere(student: Any, world: int, name: str, *args: Any, **options: Any) 
     return student.ranks(world).each(name, each, **options)
 
 
+def of_one_rank() -> Communicator:
+    """Return the communicator of one rank alone, which sends nothing."""
+    return Communicator(0, 1, lambda dst, tensor: None, lambda src: torch.empty(0))
+
+
 def one_rank_again(student: Any, name: str, args: list[Any], then: list[Any]) -> tuple[Any, Any]:
     """Return the results of two calls with world size 1. Before the second call, `then` is written into the first call's tensors."""
-    alone = Communicator(0, 1, lambda dst, tensor: None, lambda src: torch.empty(0))  # one rank alone sends nothing
+    alone = of_one_rank()
     return getattr(student, name).again([*args, alone], [*then, alone])
 
 
@@ -111,14 +116,14 @@ def scattered_wrongly(parts: list[Any], xs: list[Tensor]) -> list[Suspects]:
         ),
     ]
     suspects: list[list[tuple[Any, str]]] = [[] for _ in xs]
-    for kind, told in kinds:
+    for kind, cause in kinds:
         forms = [kind(rank) for rank in range(world)]
         if all(
             isinstance(got, Tensor) and got.shape == form.shape and bool((got == form).all())
             for got, form in zip(parts, forms, strict=True)
         ):
-            for told_there, form in zip(suspects, forms, strict=True):
-                told_there.append((form, told))
+            for here, form in zip(suspects, forms, strict=True):
+                here.append((form, cause))
     return list(suspects)
 
 
@@ -277,8 +282,8 @@ def attended_wrongly(x: Tensor, layer: LayerWeights, config: Config, positions: 
     )
     shards = [cut_layer(layer, config, rank, world) for rank in range(world)]
     return [
-        (torch.stack([attended(x, shard, shape, positions, mask, apart, joined) for shard in shards]).sum(dim=0), told)
-        for shape, apart, joined, told in kinds
+        (torch.stack([attended(x, shard, shape, positions, mask, apart, joined) for shard in shards]).sum(dim=0), cause)
+        for shape, apart, joined, cause in kinds
     ]
 
 

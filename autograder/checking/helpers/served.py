@@ -155,9 +155,9 @@ def played_at_the_same_time(
     student.scene("serve_two", student.AsyncEngine, *books, max_waiting, *plans)
     for its, plan in zip(books, plans, strict=True):
         own = {step["id"] for step in plan if "id" in step}
-        for kind, time, *told in its.notes:
+        for kind, time, *details in its.notes:
             if kind == "peek":
-                foreign = [name for name in told[0] if name not in own]
+                foreign = [name for name in details[0] if name not in own]
                 that(not foreign, f"`queues` of one engine has requests of another engine, at {time:.4f} s", got=foreign)
         judge(its, max_waiting, plan)
 

@@ -32,7 +32,7 @@ from autograder.checking.helpers.cached import (
     whole,
 )
 from autograder.checking.helpers.devices import on_one_device
-from autograder.checking.helpers.randomness import draws_from_the_global_state
+from autograder.checking.helpers.randomness import draws_from_the_global_state, ends_where_drawn
 from autograder.checking.helpers.work_bounds import between, fewest_flops, gradient_mode_stays, gradients_stay_on
 from autograder.sandbox.protocol.worker_errors import StudentRaised
 from course.kit import load_model
@@ -647,12 +647,7 @@ def test_drawn_ends(student, rng):
     model, idx, eos = believing(student, [[0.0] * 4] * 4), random_ids(rng, 6, 2, 4), integer(rng, 0, 3)
     generator = student.generator(integer(rng, 0, 2**31 - 1))
     got = generated(student, model, idx, max_new_tokens=120, block_size=ROOMY, eos_token_id=eos, generator=generator)
-    ends = []
-    for row in got.tolist():
-        that(eos in row, "a row without EOS although the run stopped before max_new_tokens, or never stopped")
-        ends.append(row.index(eos))
-        equal(set(row[ends[-1] :]), {eos}, what="something else came after EOS")
-    equal(got.shape[1], max(ends) + 1, what="wrong number of steps")
+    ends_where_drawn(got, eos)
 
 
 @checks("generate_cached")
