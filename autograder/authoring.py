@@ -153,11 +153,11 @@ def equal(got: Any, want: Any, *, suspects: Suspects = (), what: str = "wrong va
             fact = evidence.of_values(got_tensor, want_tensor)
             raise CheckFailed(what, expected=want_tensor, got=got_tensor, cause=known or fact, fact=not known)
         return
-    have, due = _plain(got), _plain(want)
-    if have == due:
+    plain_got, plain_want = _plain(got), _plain(want)
+    if plain_got == plain_want:
         return
-    known = next((told for values, told in suspects if have == _plain(values)), None)
-    raise CheckFailed(what, expected=want, got=got, cause=known or _evidence_of(have, due), fact=not known)
+    known = next((cause for values, cause in suspects if plain_got == _plain(values)), None)
+    raise CheckFailed(what, expected=want, got=got, cause=known or _evidence_of(plain_got, plain_want), fact=not known)
 
 
 def close(
@@ -325,10 +325,10 @@ def _show_plain(value: Any, digits: int) -> str:
 def _suspected(got: Tensor, suspects: Suspects) -> str | None:
     """Return the name of the known mistake that gives these values, or None."""
     values = got.detach().to(torch.float64)
-    for mistaken, told in suspects:
+    for mistaken, cause in suspects:
         other = torch.as_tensor(mistaken).to(torch.float64)
         if values.shape == other.shape and torch.allclose(values, other, rtol=1e-4, atol=1e-5, equal_nan=True):
-            return told
+            return cause
     return None
 
 

@@ -25,7 +25,7 @@ def cause_of(name: str, message: str, lines: Sequence[str] = ()) -> str | None:
     if "device-side assert" in message:
         where = "An index was outside of a tensor on the GPU, here or in an earlier call."
         return f"{where} This process cannot use the GPU again: restart the kernel."
-    if found := re.search(r"'torch\.return_types\.(\w+)'", message):
+    if found := re.search(r"torch\.return_types\.(\w+)", message):
         return f"`{found[1]}` along a dimension returns values and indices together: take `.values` or `.indices`, or use `amax`, `argmax`."
     if found := re.search(r"tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension (\d+)", message):
         fit = f"Two shapes do not match: in dimension {found[3]} one has {found[1]} and the other {found[2]}."

@@ -168,7 +168,7 @@ async def read(engine: Any, tell: Callable[..., Any], plan: dict[str, Any]) -> N
 
 
 async def serve(engine_class: Callable[..., Any], tell: Callable[..., Any], max_waiting: int, plan: list[dict[str, Any]]) -> None:
-    """Play a core, an engine, and the plan's events: readers, each with its time, "drain", "peek" and "stop" (cancels `run`).
+    """Run a core and an engine through the events of a plan: readers, each with its time, "drain", "peek" and "stop" (cancels `run`).
 
     After the last event the engine has one second to settle. Then it is drained, and `run` has to return.
     """

@@ -20,15 +20,15 @@ def test_sinusoids_by_hand(student, hand):
         rows,
         atol=6e-5,
         suspects=[
-            (rows[:, [1, 0, 3, 2]], "Sines stand in the even columns, cosines in the odd ones: here they are exchanged."),
-            (rows[:, [0, 2, 1, 3]], "Sines and cosines alternate, column by column: here all sines stand before all cosines."),
+            (rows[:, [1, 0, 3, 2]], "Sines belong in the even columns, cosines in the odd ones: here they are exchanged."),
+            (rows[:, [0, 2, 1, 3]], "Sines and cosines alternate, column by column: here all sines come before all cosines."),
         ],
     )
 
 
 @checks("sinusoidal_positions")
 def test_sinusoids_shape(student):
-    """one row for each position, one column for each dimension, float32"""
+    """the result has one row for each position, one column for each dimension, and dtype float32"""
     for T, D in [(1, 2), (3, 8), (7, 4)]:
         got = student.sinusoidal_positions(T, D)
         equal(list(got.shape), [T, D], what=f"wrong shape for T={T}, D={D}")
@@ -37,7 +37,7 @@ def test_sinusoids_shape(student):
 
 @checks("sinusoidal_positions")
 def test_sinusoids_slow_columns(student):
-    """each pair of columns turns more slowly than the one before"""
+    """pair i of the columns has the frequency 10000^(-2i/D): each pair is slower than the pair before"""
     for D in (16, 96):
         got = student.sinusoidal_positions(50, D)
         for pair in range(D // 2):
@@ -52,7 +52,7 @@ def test_sinusoids_slow_columns(student):
 
 @checks("sinusoidal_positions")
 def test_sinusoids_of_a_long_text(student):
-    """the last of 12,000 positions"""
+    """the last of 12,000 positions has the right sines and cosines"""
     got = student.sinusoidal_positions(12_000, 4)
     equal(list(got.shape), [12_000, 4], what="wrong shape")
     angles = torch.tensor([11_999.0, 119.99], dtype=torch.float64)
@@ -64,7 +64,7 @@ def test_sinusoids_of_a_long_text(student):
 
 @checks("rotary")
 def test_rotary_unit_vector(student, hand):
-    """(1, 0) at position 1"""
+    """the vector (1, 0) at position 1 becomes (cos 1, sin 1)"""
     case = hand["rotary_unit"]
     turned = torch.tensor(case["turned"]).view(1, 1, 1, 2)
     close(
@@ -102,7 +102,7 @@ def test_rotary_pairs_halves(student, hand):
 
 @checks("rotary")
 def test_rotary_base(student, hand):
-    """the base sets the frequencies"""
+    """the argument base sets the frequencies, also if base is an int"""
     case = hand["rotary_base_100"]
     x, at = torch.tensor(case["x"]).view(1, 1, 1, 4), torch.tensor([case["position"]])
     close(
@@ -117,7 +117,7 @@ def test_rotary_base(student, hand):
 
 @checks("rotary")
 def test_rotary_uses_the_positions_given(student, rng):
-    """tokens are turned by the positions they are given, whatever their place in the tensor"""
+    """tokens are turned by the given positions, not by their index in the tensor"""
     x = torch.randn(2, 3, 6, 8, generator=rng)
     whole = student.rotary(x, torch.arange(6))
     close(whole, _rotated(x, torch.arange(6)), atol=1e-4)
@@ -142,7 +142,7 @@ def test_rotary_uses_the_positions_given(student, rng):
 
 @checks("rotary")
 def test_rotary_positions_for_each_row(student, rng):
-    """positions (B, T): each row of the batch has its own, all its heads the same"""
+    """positions (B, T): each row of the batch is turned by its own positions, and all heads of a row alike"""
     apart = torch.tensor([[2, 3, 5, 6], [5, 6, 7, 9], [4, 8, 15, 16]])
     alike_at_first = torch.tensor([[3, 4, 5, 6], [3, 7, 9, 10]])
     for positions in (apart[:2], apart, alike_at_first, torch.tensor([[4], [11]])):
@@ -181,7 +181,7 @@ def test_rotary_scores_depend_on_distance(student, hand, rng):
 
 @checks("rotary")
 def test_rotary_far_in_half_precision(student, rng):
-    """position 257 in bfloat16 and 2049 in float16: angles in float32, the result in the dtype of x"""
+    """position 257 in bfloat16 and 2049 in float16: the angles are not rounded, and the result has the dtype of x"""
     for dtype, position in ((torch.bfloat16, 257), (torch.float16, 2049)):
         rounded = int(torch.tensor(position, dtype=dtype))
         sixths = torch.ones(1, 2, 1, 12)  # the exponents of 12 entries are sixths, which no half precision has exactly
@@ -203,7 +203,7 @@ def test_rotary_far_in_half_precision(student, rng):
 
 @checks("rotary")
 def test_rotary_wide_and_far(student, rng):
-    """heads of 160 entries, and position 20,000"""
+    """heads of 160 entries, and positions up to 70,000, give the right values"""
     x, at = torch.randn(1, 2, 3, 160, generator=rng), torch.tensor([1, 5, 40])
     close(student.rotary(x, at), _rotated(x, at), atol=5e-4, what="wrong values for heads of 160 entries")
     x = torch.randn(1, 2, 1, 8, generator=rng).clamp(-2, 2)
@@ -214,7 +214,7 @@ def test_rotary_wide_and_far(student, rng):
 
 @checks("rotary")
 def test_rotary_of_split_heads(student, rng):
-    """vectors as split_heads gives them, transposed, and one vector expanded to many positions"""
+    """a transposed tensor, as from split_heads, and a vector expanded to many positions give the right values"""
     at = torch.arange(5)
     split = torch.randn(2, 5, 3, 8, generator=rng).transpose(1, 2)
     close(student.rotary(split, at, _unchanged=True), _rotated(split, at), atol=1e-4, what="wrong values for a transposed tensor")
@@ -234,7 +234,7 @@ def test_rotary_leaves_its_input(student, rng):
 
 @checks("rotary")
 def test_rotary_stays_on_its_device(student, rng):
-    """all is made on x's device"""
+    """every tensor is made on the device of x"""
     x, at = torch.randn(2, 3, 4, 6, generator=rng), torch.tensor([0, 1, 2, 5])
     close(student.rotary(x, at), _rotated(x, at), atol=1e-4)
     for positions in (at, at.expand(2, 4)):
@@ -256,14 +256,14 @@ def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) ->
 
 @checks("causal_mask")
 def test_mask_square(student):
-    """as many queries as keys: each sees itself and everything before it"""
+    """as many queries as keys: each query sees its own position and all positions before"""
     for n in (4, 2, 1):
         _mask(student, n, n)
 
 
 @checks("causal_mask")
 def test_mask_two_of_five(student, hand):
-    """two queries at the end of five keys"""
+    """two queries at the end of five keys: the first query sees four keys, the second query all five"""
     case = hand["mask_two_of_five"]
     _mask(student, case["q_len"], case["k_len"])
 
@@ -276,7 +276,7 @@ def test_mask_one_query(student):
 
 @checks("causal_mask")
 def test_mask_of_a_long_text(student):
-    """three queries at the end of 2,051 keys, 1,200 of 1,300, and one of 5,000"""
+    """the mask is right for 1 to 3 queries at the end of up to 5,000 keys, and for 1,200 queries at the end of 1,300 keys"""
     _mask(student, 3, 2051)
     _mask(student, 1, 5000)
     _mask(student, 1200, 1300)
@@ -284,7 +284,7 @@ def test_mask_of_a_long_text(student):
 
 @checks("causal_mask")
 def test_mask_works_with_the_library(student):
-    """torch's own attention accepts the mask"""
+    """torch's own attention accepts the mask and becomes causal"""
     torch.manual_seed(0)
     q, k, v = torch.randn(1, 1, 5, 4), torch.randn(1, 1, 5, 4), torch.randn(1, 1, 5, 4)
     mask = student.causal_mask(5, 5)
@@ -295,7 +295,7 @@ def test_mask_works_with_the_library(student):
         causal,
         atol=1e-5,
         what="with your mask, torch's attention is not causal",
-        suspects=[(hidden, "True stands where attention is forbidden: it means that the query may see the key.")],
+        suspects=[(hidden, "True marks the keys that a query must not see: it means that the query may see the key.")],
     )
 
 
@@ -309,7 +309,7 @@ def _mask(student, q_len: int, k_len: int) -> None:
         what=f"wrong mask for q_len={q_len}, k_len={k_len}",
         suspects=[
             (~want, "True and False are exchanged: True means that the query may see the key."),
-            (_allowed(q_len, k_len, first=0), "Query i is put at position i; it stands at k_len - q_len + i."),
+            (_allowed(q_len, k_len, first=0), "Query i is placed at position i; its position is k_len - q_len + i."),
             (_allowed(q_len, k_len, first=k_len - q_len - 1), "A query does not see itself here."),
             (_allowed(q_len, k_len, first=k_len - q_len + 1), "A query sees one key after itself here."),
             (torch.ones(q_len, k_len), "Every query sees every key here."),
@@ -375,7 +375,7 @@ def test_split_each_head(student, rng):
 
 @checks("split_heads")
 def test_split_keeps_dtype_and_input(student, rng):
-    """the dtype and every digit are kept and x is not changed, also where x is transposed"""
+    """the dtype and every value are kept exactly, and x is not changed, also if x is transposed or contains inf"""
     for dtype in (torch.float64, torch.bfloat16):
         straight, other = (torch.randn(*size, 8, generator=rng, dtype=torch.float64).to(dtype) for size in ((2, 3), (3, 2)))
         for x in (straight, other.transpose(0, 1)):
@@ -387,7 +387,7 @@ def test_split_keeps_dtype_and_input(student, rng):
 
 @checks("merge_heads")
 def test_merge_by_hand(student, hand):
-    """two tokens, two heads, put back together"""
+    """two heads of two tokens are put back side by side, worked out by hand"""
     case = hand["split_two_heads"]
     x = torch.tensor([case["heads"]])
     straight = x.reshape(1, 2, 4)
@@ -410,7 +410,7 @@ def test_merge_shape(student, rng):
 
 @checks("merge_heads")
 def test_merge_undoes_split(student, rng):
-    """merging undoes splitting"""
+    """merge_heads is the inverse of split_heads"""
     x = torch.randn(2, 5, 12, generator=rng)
     heads = x.view(2, 5, 3, 4).permute(0, 2, 1, 3)
     close(student.merge_heads(heads), x)
@@ -418,7 +418,7 @@ def test_merge_undoes_split(student, rng):
 
 @checks("merge_heads")
 def test_merge_keeps_dtype_and_input(student, rng):
-    """the dtype and every digit are kept and x is not changed"""
+    """the dtype and every value are kept exactly, and x is not changed, also if x contains inf"""
     for dtype in (torch.float64, torch.bfloat16):
         x = torch.randn(2, 3, 5, 4, generator=rng, dtype=torch.float64).to(dtype)
         close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), atol=0.0, rtol=0.0, dtype=dtype)
@@ -431,7 +431,7 @@ def test_merge_keeps_dtype_and_input(student, rng):
 
 @checks("attention")
 def test_attention_by_hand(student, hand):
-    """three tokens of width 2, worked out by hand"""
+    """three tokens of width 2 without a mask, worked out by hand"""
     case = hand["three_tokens"]
     q, k, v = (_one_head(case[name]) for name in "qkv")
     scores = q @ k.mT
@@ -454,7 +454,7 @@ def test_attention_by_hand(student, hand):
 
 @checks("attention")
 def test_attention_by_hand_masked(student, hand):
-    """the same three tokens, with the causal mask"""
+    """three tokens of width 2 with the causal mask, worked out by hand"""
     case = hand["three_tokens"]
     q, k, v = (_one_head(case[name]) for name in "qkv")
     mask = torch.ones(3, 3, dtype=torch.bool).tril()
@@ -474,7 +474,7 @@ def test_attention_by_hand_masked(student, hand):
 
 @checks("attention")
 def test_attention_like_torch(student, rng):
-    """random queries, keys and values, against torch's own attention"""
+    """random queries, keys and values, with and without a mask, give the same result as torch's own attention"""
     for Tq, Tk, Dh in ((4, 7, 8), (1, 5, 8), (6, 3, 8), (3, 5, 96), (150, 150, 8)):
         q, k, v = _random(rng, 2, 3, 3, Tq, Tk, Dh)
         mask = torch.ones(Tq, Tk, dtype=torch.bool).tril(max(Tk - Tq, 0))
@@ -509,7 +509,7 @@ def test_attention_values_of_another_width(student, rng):
 
 @checks("attention")
 def test_attention_groups_by_hand(student, hand):
-    """four query heads, two key/value heads: which reads which"""
+    """four query heads, two key/value heads: query heads 0 and 1 read key/value head 0, query heads 2 and 3 read head 1"""
     case = hand["grouped_heads"]
     v = torch.tensor(case["values"]).view(1, 2, 1, 2)
     k = torch.ones(1, 2, 1, 2)
@@ -529,7 +529,7 @@ def test_attention_groups_by_hand(student, hand):
 
 @checks("attention")
 def test_attention_groups_like_torch(student, rng):
-    """grouped heads, against torch's own attention"""
+    """grouped heads give the same result as torch's own attention"""
     for H, K in [(6, 2), (6, 3), (4, 1), (6, 1)]:
         q, k, v = _random(rng, 2, H, K, 3, 5, 4)
         close(
@@ -557,7 +557,7 @@ def test_attention_never_looks_ahead(student, rng):
 
 @checks("attention")
 def test_attention_mask_for_rows_and_heads(student, rng):
-    """a mask of its own for each row, (B, 1, Tq, Tk), or for each query head, (1, H, Tq, Tk)"""
+    """a mask (B, 1, Tq, Tk) applies per row of the batch, and a mask (1, H, Tq, Tk) per query head"""
     q, k, v = _random(rng, 4, 4, 2, 3, 5, 4)
     masks = torch.ones(4, 3, 5, dtype=torch.bool)
     for index, hidden in enumerate((0, 1, 3, 4)):
@@ -584,7 +584,7 @@ def test_attention_mask_for_rows_and_heads(student, rng):
 
 @checks("attention")
 def test_attention_masks_of_fewer_dimensions(student, rng):
-    """a mask (Tk,) or (1, Tk) for all queries, and a mask (H, Tq, Tk) for the query heads"""
+    """a mask (Tk,) or (1, Tk) applies to all queries, a mask (H, Tq, Tk) per query head, and a mask (Tq, Tk) per query"""
     q, k, v = _random(rng, 4, 4, 2, 3, 5, 4)
     keys = torch.tensor([True, False, True, True, False])
     heads = torch.ones(4, 3, 5, dtype=torch.bool)
@@ -604,11 +604,15 @@ def test_attention_masks_of_fewer_dimensions(student, rng):
                 )
             ],
         )
+    q, k, v = _random(rng, 1, 1, 1, 4, 400, 4)
+    window = torch.ones(400, 400, dtype=torch.bool).tril().triu(-9)[99::100]  # no key of the last query's is one of another query's
+    want = F.scaled_dot_product_attention(q, k, v, attn_mask=window)
+    close(student.attention(q, k, v, window), want, atol=1e-4, what="wrong values where each query sees ten keys of its own")
 
 
 @checks("attention")
 def test_attention_scores_and_weights_of_any_size(student):
-    """a query with scores in the hundreds changes no other query's result, and a weight of 3e-7 counts"""
+    """a query with scores in the hundreds does not change the result of another query; a weight of 3e-7 is not lost"""
     q, k = torch.tensor([[[[1000.0, 0.0], [0.0, 1.0]]]]), torch.tensor([[[[1.0, 0.0], [0.5, 1.0]]]])
     v = torch.tensor([[[[1.0, 0.0], [0.0, 1.0]]]])
     close(
@@ -630,7 +634,7 @@ def test_attention_scores_and_weights_of_any_size(student):
 
 @checks("attention")
 def test_attention_hides_completely(student):
-    """a hidden key gets no weight, however low the scores of the others"""
+    """a hidden key gets weight 0, however low the scores of the visible keys"""
     q, v = torch.tensor([[[[300.0, 0.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]]])
     k = torch.tensor([[[[-100.0, 0.0], [-99.99, 0.0], [0.0, 1.0]]]])
     mask = torch.tensor([[True, True, False]])
@@ -649,14 +653,14 @@ def test_attention_hides_completely(student):
 
 @checks("attention")
 def test_attention_of_split_heads(student, rng):
-    """queries, keys and values as split_heads gives them: transposed"""
+    """transposed queries, keys and values, as from split_heads, give the right result"""
     q, k, v = (torch.randn(2, t, heads, 8, generator=rng).transpose(1, 2) for t, heads in ((3, 4), (5, 2), (5, 2)))
     close(student.attention(q, k, v), F.scaled_dot_product_attention(q, k, v, enable_gqa=True), atol=1e-4)
 
 
 @checks("attention")
 def test_attention_keeps_the_dtype(student, rng):
-    """float64 and bfloat16: the result has the dtype of the inputs"""
+    """the result has the dtype of the inputs, float64 or bfloat16, and the precision of that dtype"""
     mask = torch.ones(3, 3, dtype=torch.bool).tril()
     for dtype, atol in ((torch.float64, 1e-10), (torch.bfloat16, 0.05)):
         q, k, v = (t.clamp(-2, 2).to(dtype) for t in _random(rng, 1, 2, 1, 3, 3, 4))
@@ -681,7 +685,7 @@ def test_attention_leaves_its_inputs(student, rng):
 
 @checks("attention")
 def test_attention_stays_on_its_device(student, rng):
-    """all is made where the inputs lie"""
+    """every tensor is made on the device of the inputs"""
     q, k, v = _random(rng, 1, 4, 2, 3, 5, 4)
     mask = torch.ones(3, 5, dtype=torch.bool).tril(2)
     close(student.attention(q, k, v, mask), F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True), atol=1e-4)

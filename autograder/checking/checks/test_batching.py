@@ -52,7 +52,7 @@ from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 @checks("left_pad", weight=2)
 def test_three_rows_by_hand(student, hand):
-    """three prompts of lengths 3, 1 and 4"""
+    """three prompts of lengths 3, 1 and 4: ids and num_pad are right, by hand"""
     case = hand["three_rows"]
     ids, num_pad = left_padded(student, case["prompts"], case["pad_id"])
     equal(ids, torch.tensor(case["ids"]))
@@ -61,7 +61,7 @@ def test_three_rows_by_hand(student, hand):
 
 @checks("left_pad")
 def test_nothing_to_pad(student):
-    """prompts of equal length, and one prompt alone"""
+    """prompts of equal length, or a single prompt: no pad is added"""
     for prompts in ([[1, 2], [3, 4], [5, 6]], [[7, 8, 9]], [[4]], [[8, 3], [8, 3]]):
         ids, num_pad = left_padded(student, prompts, 0)
         equal(ids, torch.tensor(prompts))
@@ -70,7 +70,7 @@ def test_nothing_to_pad(student):
 
 @checks("left_pad")
 def test_prompt_of_thousands(student):
-    """a prompt of 3,100 tokens, whose ids are as large as SmolLM2's"""
+    """a prompt of 3,100 tokens, with ids as large as SmolLM2's: ids and num_pad are right"""
     prompts = [[6], list(range(46_000, 49_100))]
     ids, num_pad = left_padded(student, prompts, 1)
     equal(ids, torch.tensor([[1] * 3_099 + [6], prompts[1]]))
@@ -79,7 +79,7 @@ def test_prompt_of_thousands(student):
 
 @checks("left_pad")
 def test_pad_id_may_be_a_token(student):
-    """prompts that hold the pad id themselves, also as their first token"""
+    """prompts that contain the pad id, also as their first token: only added pads count in num_pad"""
     ids, num_pad = left_padded(student, [[7, 7], [1, 2, 7, 3], [7], [7, 5, 7]], 7)
     equal(ids, torch.tensor([[7, 7, 7, 7], [1, 2, 7, 3], [7, 7, 7, 7], [7, 7, 5, 7]]))
     equal(num_pad, torch.tensor([2, 0, 3, 1]))
@@ -90,7 +90,7 @@ def test_pad_id_may_be_a_token(student):
 
 @checks("left_pad")
 def test_nothing_to_continue(student):
-    """no prompt at all, and a prompt without a token"""
+    """an empty list of prompts, and an empty prompt, raise ValueError"""
     for prompts in ([], [[]], [[1, 2], []], [[], [3]]):
         cause = f"{prompts}: an empty prompt has no last token to go on from." if prompts else "Without a prompt there is no row to fill."
         raises(ValueError, lambda p=prompts: student.left_pad(p, 0), cause=cause)
@@ -101,7 +101,7 @@ def test_nothing_to_continue(student):
 
 @checks("positions_and_mask", weight=2)
 def test_grid_by_hand(student, hand):
-    """the grid of three rows, by hand"""
+    """positions and mask of three rows, by hand"""
     case = hand["grid"]
     look(student, case["num_pad"], 0, 4)
     positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), 0, 4)
@@ -111,14 +111,14 @@ def test_grid_by_hand(student, hand):
 
 @checks("positions_and_mask")
 def test_no_pads(student):
-    """without pads: the causal mask, and positions as ever"""
+    """without pads the mask is the causal mask, and positions count from 0"""
     for B, q_len in ((1, 1), (1, 4), (3, 5)):
         look(student, [0] * B, 0, q_len)
 
 
 @checks("positions_and_mask", weight=2)
 def test_one_new_token(student, hand):
-    """a decode step: one query after five slots"""
+    """a decode step, one query after five slots: position and mask are right, by hand"""
     case = hand["decode"]
     look(student, case["num_pad"], case["start"], 1)
     positions, mask = student.positions_and_mask(torch.tensor(case["num_pad"]), case["start"], 1)
@@ -128,7 +128,7 @@ def test_one_new_token(student, hand):
 
 @checks("positions_and_mask")
 def test_chunks(student):
-    """chunks that begin among the pads, after them, and after thousands of slots"""
+    """chunks that begin among the pads, after the pads, and after thousands of slots: positions and mask are right"""
     for start in range(6):
         look(student, [3, 0, 5, 1], start, 3)
         look(student, [3, 0, 5, 1], start, 1)
@@ -138,13 +138,13 @@ def test_chunks(student):
 
 @checks("positions_and_mask")
 def test_the_next_batch(student):
-    """the pads of another batch, as many in all, in the same tensor"""
+    """a second batch, with other pads in the same tensor: positions and mask are those of the second batch"""
     grids_again(student, [[4, 0, 1], [0, 3, 2]], 3, 2)
 
 
 @checks("positions_and_mask")
 def test_grid_on_another_device(student):
-    """on the meta device: both lie where num_pad does"""
+    """num_pad on the meta device: positions and mask are on the meta device"""
     for start, q_len in ((0, 4), (5, 1)):
         on_one_device(student.positions_and_mask.on_meta(torch.tensor([1, 3, 0]), start, q_len))
 
@@ -163,7 +163,7 @@ def in_bfloat16(rehearsal):
 
 @checks("prefill_batch", weight=2)
 def test_ragged_prompts(student, rng):
-    """each row of a ragged batch as if it were alone"""
+    """prompts of unequal lengths: every row gets the logits that it gets alone"""
     prompts = ragged(rng, [5, 12, 1, 9])
     ids, num_pad = padded(prompts)
 
@@ -179,7 +179,7 @@ def test_ragged_prompts(student, rng):
 
 @checks("prefill_batch")
 def test_pads_do_not_matter(student, rng):
-    """the same logits whatever id the pads have, and though prompts end with it"""
+    """the pad id does not change the logits, even if a prompt ends with that id"""
     prompts = ragged(rng, [2, 7, 4])
     prompts[1][-1], prompts[2][-1] = 0, 2
     want, double = alone(tiny(torch.float64), prompts), torch.float64
@@ -190,7 +190,7 @@ def test_pads_do_not_matter(student, rng):
 
 @checks("prefill_batch")
 def test_rectangles(student, rng):
-    """equal lengths, a batch of one, columns of pads alone, and a chunk of them"""
+    """equal lengths, a batch of one, columns of only pads, a chunk of only pads: the logits are right"""
     shapes = [([6, 6, 6], (), 0), ([8], (), 0), ([1], (), 0), ([7, 7], (3,), 0), ([5], (), 4), ([2, 6], (), 1), ([3, 5], (2,), 4)]
     for lengths, cuts, wider in shapes:
         prompts = ragged(rng, lengths)
@@ -200,7 +200,7 @@ def test_rectangles(student, rng):
 
 @checks("prefill_batch")
 def test_another_config(student, rng):
-    """a model with another base of RoPE, another eps and a head of its own"""
+    """an untied model with another rope_theta and rms_norm_eps: the logits are right"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [9, 2, 6], 19)
     got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, cuts=(6,))
@@ -209,7 +209,7 @@ def test_another_config(student, rng):
 
 @checks("prefill_batch", weight=2)
 def test_prompts_in_chunks(student, rng):
-    """fed in chunks, cut anywhere, also among the pads; each row's keys and values as if it were alone"""
+    """prompts in chunks, also cut among the pads: logits, keys and values are those of every row alone"""
     prompts = ragged(rng, [3, 10, 6])
     want = alone(tiny(), prompts)
     for cuts in ((5,), (2, 8), (9,), (1, 2, 3)):
@@ -220,13 +220,13 @@ def test_prompts_in_chunks(student, rng):
 
 @checks("prefill_batch")
 def test_prompts_of_another_batch(student, rng):
-    """other prompts and pads in the same tensors, with another cache"""
+    """a second batch in the same tensors, with another cache: the logits are those of the second batch"""
     prefills_again(student, [[1, 4], [4, 2]], rng)
 
 
 @checks("prefill_batch")
 def test_no_room_for_a_prompt(student, rng):
-    """a chunk for which the cache has no room raises CacheFull"""
+    """a chunk that does not fit into the cache raises CacheFull"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [4, 7], 19)
     got, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=1)
@@ -236,7 +236,7 @@ def test_no_room_for_a_prompt(student, rng):
 
 @checks("prefill_batch")
 def test_positions_in_bfloat16(student, rng):
-    """hundreds of tokens in bfloat16, which counts to 256: at most five times the error of PyTorch's own"""
+    """hundreds of tokens in bfloat16, exact only up to 256: at most five times the error of PyTorch's own"""
     small = Small(student, rng, V=64, dtype=torch.bfloat16, longest=1_024)
     prompts = ragged(rng, [641, 37], 64)
     got, _, _ = prefilled(student, small.there, small.config, prompts, dtype=torch.bfloat16)
@@ -245,7 +245,7 @@ def test_positions_in_bfloat16(student, rng):
 
 @checks("prefill_batch")
 def test_head_at_the_last_column(student, rng):
-    """the head is computed once a row"""
+    """the head is computed once per row"""
     head_once(student, ragged(rng, [64, 40]))
 
 
@@ -269,7 +269,7 @@ def head_once(student, prompts):
 
 @checks("prefill_batch")
 def test_prefill_on_another_device(student):
-    """on the meta device: whatever is made is on the ids' device; the logits are in the model's precision"""
+    """ids on the meta device: every new tensor is on the meta device, and the logits have the model's dtype"""
     cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
     for t in (3, 2):
         model, ids = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.ones(2, t, dtype=torch.int64)
@@ -281,7 +281,7 @@ def test_prefill_on_another_device(student):
 
 @checks("decode_batch", weight=2)
 def test_steps_after_ragged_prompts(student, rng):
-    """three steps after ragged prompts, each row as if alone"""
+    """three steps after prompts of unequal lengths: every row gets the logits that it gets alone"""
     prompts = ragged(rng, [4, 11, 1])
     _, num_pad, cache = prefilled(student, student.model(TINY), tiny().config, prompts, room=3)
     for _ in range(3):
@@ -292,7 +292,7 @@ def test_steps_after_ragged_prompts(student, rng):
 
 @checks("decode_batch")
 def test_steps_of_rectangles(student, rng):
-    """after equal lengths, and one row alone"""
+    """steps after prompts of equal length, and steps of a single row: the logits are right"""
     for lengths in ([6, 6], [5], [1]):
         prompts = ragged(rng, lengths)
         _, num_pad, cache = prefilled(student, student.model(TINY), tiny().config, prompts, room=2)
@@ -304,7 +304,7 @@ def test_steps_of_rectangles(student, rng):
 
 @checks("decode_batch")
 def test_steps_of_another_batch(student, rng):
-    """one row after pads; a cache that was reset for other pads; another batch in the same tensors"""
+    """one row with pads, a reset cache with other pads, a second batch in the same tensors: the logits are right"""
     small = Small(student, rng, dtype=torch.float64)
     for lengths, other in (([3], [5]), ([2, 6], [6, 3])):
         cache = student.KVCache(small.config, len(lengths), 9, torch.float64)
@@ -319,7 +319,7 @@ def test_steps_of_another_batch(student, rng):
 
 @checks("decode_batch")
 def test_step_after_a_long_text(student, rng):
-    """a step after hundreds of slots: in float64, and in bfloat16 with at most five times the error of PyTorch's own"""
+    """a step after hundreds of slots: float64 logits are right, bfloat16 has at most five times the error of PyTorch's own"""
     for lengths, dtype in (([640, 637], torch.float64), ([641, 37], torch.bfloat16)):
         small = Small(student, rng, V=64, dtype=dtype, longest=1_024)
         prompts = ragged(rng, lengths, 64)
@@ -334,7 +334,7 @@ def test_step_after_a_long_text(student, rng):
 
 @checks("decode_batch")
 def test_no_room_for_a_step(student, rng):
-    """a step for which the cache has no room raises CacheFull"""
+    """a step that does not fit into the cache raises CacheFull"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [6, 4], 19)
     _, num_pad, cache = prefilled(student, small.there, small.config, prompts, dtype=torch.float64, room=2)
@@ -347,7 +347,7 @@ def test_no_room_for_a_step(student, rng):
 
 @checks("decode_batch")
 def test_one_position_a_row(student, rng):
-    """one position a row goes through the model, however long the text is"""
+    """a step costs one position per row, however long the text is"""
     prompts = ragged(rng, [30, 17, 8])
     model = student.model(TINY)
     _, num_pad, cache = prefilled(student, model, tiny().config, prompts, room=1)
@@ -361,7 +361,7 @@ def test_one_position_a_row(student, rng):
 
 @checks("decode_batch")
 def test_step_on_another_device(student):
-    """on the meta device: whatever is made is on the ids' device; the logits are in the model's precision"""
+    """ids on the meta device: every new tensor is on the meta device, and the logits have the model's dtype"""
     cache = student.KVCache(tiny().config, 2, 8, torch.bfloat16, "meta")
     model, num_pad = student.model(TINY, dtype=torch.bfloat16, device="meta"), torch.tensor([2, 0])
     for _ in range(2):
@@ -396,7 +396,7 @@ def one_question_a_step(student, model, config, prompts, steps, waits):
 
 @checks("generate_batch", weight=3)
 def test_ladder(student, rng):
-    """greedy, ragged: every row token for token as the naive loop alone"""
+    """greedy, prompts of unequal lengths: every row gets the tokens that the naive loop gives for that row alone"""
     prompts = ragged(rng, [7, 2, 13, 5])
     got = generated(student, student.model(TINY, dtype=torch.float64), prompts, max_new_tokens=8, temperature=0.0)
     equal(got, greedy(tiny(torch.float64), prompts, 8))
@@ -404,7 +404,7 @@ def test_ladder(student, rng):
 
 @checks("generate_batch")
 def test_the_likeliest_alone(student, rng):
-    """top_k 1, or a tiny top_p, leaves the likeliest token alone, at any temperature, whatever the other filter is"""
+    """top_k = 1, or a tiny top_p, gives the most probable token, whatever temperature and the other filter are"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [3, 6, 1], 19)
     want = greedy(small.here, prompts, 6)
@@ -416,7 +416,7 @@ def test_the_likeliest_alone(student, rng):
 
 @checks("generate_batch")
 def test_config_ends_nothing(student, rng):
-    """an answer ends neither with the config's own EOS nor at the positions that the model was trained on"""
+    """neither the EOS nor the maximum position in the model's config ends an answer"""
     small = Small(student, rng, dtype=torch.float64)
     prompts = ragged(rng, [5, 12, 9], 19)
     want = greedy(small.here, prompts, 6)
@@ -427,7 +427,7 @@ def test_config_ends_nothing(student, rng):
 
 @checks("generate_batch", weight=2)
 def test_rows_end_each_for_itself(student, rng):
-    """EOS ends one row and not the others"""
+    """an EOS ends its own row and no other row"""
     prompts = ragged(rng, [3, 9, 5])
     model = tiny(torch.float64)
     free = greedy(model, prompts, 8)
@@ -439,7 +439,7 @@ def test_rows_end_each_for_itself(student, rng):
 
 @checks("generate_batch", weight=2)
 def test_ends_when_every_row_has(student, rng):
-    """the work stops with the step at which the last row ends, and a second run finds nothing of the first"""
+    """no step runs after the last row has ended, and a second run gives the same tokens"""
     prompts, eos, want = all_end(tiny(torch.float64), rng)
     model = student.model(TINY, dtype=torch.float64)
     with student.counting() as work:
@@ -454,7 +454,7 @@ def test_ends_when_every_row_has(student, rng):
 
 @checks("generate_batch")
 def test_transfers_that_wait(student, rng):
-    """at most one transfer a step waits for the device"""
+    """at most one transfer per step waits for the device"""
     small = Small(student, rng, dtype=torch.float64)
     prompts, eos, want = all_end(small.here, rng)
     with student.counting() as work:
@@ -465,7 +465,7 @@ def test_transfers_that_wait(student, rng):
 
 @checks("generate_batch")
 def test_end_at_the_first_token(student):
-    """EOS 0, which all rows give at once, or one row that is alone: one step, and no pass more"""
+    """every row has ended after its first token: no further pass; token 0 and large token ids can be EOS"""
     there = head_only(student, torch.float32, 1.0, {0: [1.0]}).there
     for prompts in ([[3, 1], [2]], [[4, 4]]):
         flops = []
@@ -476,11 +476,15 @@ def test_end_at_the_first_token(student):
             flops.append(work.flops)
         one, more = flops
         that(more <= 1.15 * one, "a pass after every row had ended", expected=f"the {one:,} FLOPs of one step", got=f"{more:,}")
+    wide = head_only(student, torch.float32, 1.0, {33_000: [1.0]}, V=34_000).there
+    for eos, steps in ((None, 3), (33_000, 1)):
+        got = generated(student, wide, [[7], [33_500, 2]], max_new_tokens=3, temperature=0.0, eos_token_id=eos)
+        equal(got, [[33_000] * steps] * 2, what=f"wrong tokens of a vocabulary of 34,000 with EOS {eos}")
 
 
 @checks("generate_batch")
 def test_work_by_hand(student, hand):
-    """3 rows, 100 slots of prompt, 5 new tokens: 312 positions"""
+    """3 rows, 100 slots of prompt, 5 new tokens: at most 312 positions, without gradients"""
     case = hand["work"]
     prompts = [[5] * n for n in case["lengths"]]
     with student.counting() as work:
@@ -492,7 +496,7 @@ def test_work_by_hand(student, hand):
 
 @checks("generate_batch")
 def test_limits_of_a_batch(student, rng):
-    """max_new_tokens 0 and 1; no prompt; an empty prompt"""
+    """max_new_tokens = 0 gives empty answers, 1 gives one token; an empty list and an empty prompt raise ValueError"""
     prompts = ragged(rng, [3, 6])
     model = student.model(TINY, dtype=torch.float64)
     for eos in (None, 0):
@@ -507,7 +511,7 @@ def test_limits_of_a_batch(student, rng):
 
 @checks("generate_batch")
 def test_eos_and_pads_in_prompts(student, rng):
-    """EOS in a prompt is no end, and any id may be the pad"""
+    """an EOS in a prompt does not end a row, and any token id can be the pad id"""
     model = tiny(torch.float64)
     first, second, third = ragged(rng, [4, 9, 2])
     (path,) = greedy(model, [first], 5)
@@ -528,7 +532,7 @@ def test_eos_and_pads_in_prompts(student, rng):
 
 @checks("generate_batch")
 def test_draws_from_its_generator(student):
-    """draws from the generator that is given, or else from torch's global state; greedy draws nothing"""
+    """all draws come from the given generator, or else from torch's global state; greedy decoding draws nothing"""
     # Two unrelated rows of 20 tokens over 8 equal ones agree with probability 2 ** -60.
     model = uniform(student).there
     prompts, options = [[1, 2], [3], [4, 5, 6], [1, 2]], {"max_new_tokens": 20}
@@ -543,6 +547,10 @@ def test_draws_from_its_generator(student):
     that(loose[0] != loose[1], "two runs without a generator gave the same tokens", cause="Then torch's global state serves, unseeded.")
     draws_from_the_global_state(lambda **watched: student.generate_batch(model, prompts, **options, **watched))
     generator = student.generator(5)
+    parts = [generated(student, model, prompts, max_new_tokens=10, generator=generator) for _ in range(2)]
+    joined = [one + other for one, other in zip(*parts, strict=True)]
+    equal(joined, first, what="10 tokens and 10 more from one generator are not the tokens of one run of 20")
+    generator = student.generator(5)
     both = [generated(student, model, prompts, generator=generator, **options) for _ in range(2)]
     that(both[0] != both[1], "a second run with the same generator gave the same tokens again")
     before = generator.get_state()
@@ -552,7 +560,7 @@ def test_draws_from_its_generator(student):
 
 @checks("generate_batch")
 def test_dtype(student):
-    """dtype: a model whose answer depends on its precision"""
+    """the answer is computed in the given dtype, or else in the model's own dtype"""
     small, tokens = by_precision(student)
     for dtype, want in tokens.items():
         got = generated(student, small.there, [[1, 2], [3]], max_new_tokens=2, temperature=0.0, dtype=dtype)
@@ -564,7 +572,7 @@ def test_dtype(student):
 
 @checks("generate_batch")
 def test_weights_that_change(student, rng):
-    """other weights in the same model, moved to another precision: their tokens"""
+    """a second call with new weights in the same model, and with dtype given: the tokens are those of the new weights"""
     models = [Small(student, rng) for _ in range(2)]
     calls = [[small.there, [[2, 8, 1], [5, 5]]] for small in models]
     answers = student.generate_batch.again(*calls, max_new_tokens=5, temperature=0.0, dtype=torch.float64)
@@ -583,14 +591,14 @@ def batch_on_meta(student, prompts, eos):
 
 @checks("generate_batch")
 def test_batch_on_another_device(student):
-    """device: prompts, cache and all other tensors are where the model is, or where it is told to go"""
+    """every tensor is on the model's device, or on the given device"""
     for eos in (None, 5):
         batch_on_meta(student, [[1, 2, 3], [4]], eos)
 
 
 @checks("generate_batch", weight=2)
 def test_defaults_of_a_batch(student):
-    """what is not given is temperature 1.0, no top_k, no top_p, no EOS and pad_id 0"""
+    """the defaults are temperature 1.0, no top_k, no top_p, no EOS and pad_id 0"""
     # Over 8,192 equal tokens a top_p of 0.999 moves nearly every draw by a few tokens, over 64 unequal ones a temperature does.
     flat = uniform(student, V=8_192).there
     steep = head_only(student, torch.float32, 1.0, {token: [-0.1 * token] for token in range(64)}, V=64).there
@@ -614,7 +622,7 @@ def test_defaults_of_a_batch(student):
 
 @checks("generate_batch")
 def test_gradient_mode_after_a_batch(student):
-    """gradients: as the caller had them, after a run and after one that the sampler refused"""
+    """the caller's gradient mode is restored after a run, and after a run in which the sampler raised an error"""
     options = {"max_new_tokens": 2}
 
     def refused():
@@ -638,7 +646,7 @@ def generate_batch(model, prompts, **options):
 
 @checks("generate_batch", timing=True)
 def test_sixteen_rows_at_once(race):
-    """sixteen rows together against one after the other"""
+    """sixteen rows in one batch, compared with sixteen rows one after the other"""
 
     def prompts(rng):
         return ragged(rng, [16, 9, 13, 4] * 4)
@@ -654,7 +662,7 @@ def test_sixteen_rows_at_once(race):
 
 @checks("static_decode", weight=2)
 def test_static_steps(student, rng):
-    """three steps with fixed shapes, each row as if alone; another batch of these shapes; a model with other constants"""
+    """three steps of fixed shape, a second batch of the same shape, another model: every row gets the logits that it gets alone"""
     slots = Slots(rng, [6, 2, 9], room=5)
     for _ in range(3):
         got = slots.step(student, rng)
@@ -665,7 +673,7 @@ def test_static_steps(student, rng):
 
 @checks("static_decode", weight=2)
 def test_one_slot_is_written(student, rng):
-    """keys and values go into slot `position`, in place, and nowhere else"""
+    """new keys and values are written into slot `position` in place, and no other slot changes"""
     slots = Slots(rng, [4, 7], room=3, garbage=5.0, across=True)
     before, position = (slots.keys.clone(), slots.values.clone()), slots.filled
     got = slots.step(student, rng)
@@ -679,7 +687,7 @@ def test_one_slot_is_written(student, rng):
 
 @checks("static_decode")
 def test_other_slots_do_not_matter(student, rng):
-    """what is in the pads' slots and after `position` makes no difference, however large it is"""
+    """numbers in the pads' slots and after `position` do not change the logits, however large the numbers are"""
     for lengths, garbage in (([3, 8], 20_000.0), ([3, 1], 1e15)):
         slots = Slots(rng, lengths, room=4, garbage=garbage)
         for _ in range(2):
@@ -689,14 +697,14 @@ def test_other_slots_do_not_matter(student, rng):
 
 @checks("static_decode")
 def test_slots_beyond_a_thousand(student, rng):
-    """a step among 1,500 slots in bfloat16, which counts to 256: at most twice the error of PyTorch's own"""
+    """a step among 1,500 slots in bfloat16, exact only up to 256: at most twice the error of PyTorch's own"""
     slots = Slots(rng, [7, 12, 10], room=2, garbage=20.0, wider=1_491, dtype=torch.bfloat16)
     as_near_as_torch(slots.step(student, rng), slots.prompts, torch.bfloat16)
 
 
 @checks("static_decode")
 def test_position_stays_a_tensor(student, rng):
-    """no value of a tensor is asked for on the way"""
+    """no value of a tensor is read by Python"""
     slots = Slots(rng, [5, 3], room=2)
     with student.counting() as work:
         got = slots.step(student, rng)
@@ -707,7 +715,7 @@ def test_position_stays_a_tensor(student, rng):
 
 @checks("static_decode")
 def test_static_step_on_another_device(student):
-    """on the meta device: all is made on the device of keys and values, the logits have the model's precision, nothing is read"""
+    """keys on the meta device: every new tensor is there as well, logits have the model's dtype, no value is read by Python"""
     c = tiny().config
     keys = torch.zeros(c.num_hidden_layers, 2, c.num_key_value_heads, 8, c.head_dim, dtype=torch.bfloat16)
     ids, num_pad, position = torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 0]), torch.tensor(4)
@@ -722,7 +730,7 @@ def test_static_step_on_another_device(student):
 
 @checks("capture_decode", weight=2)
 def test_captured_steps(student, rng):
-    """step after step, each row as if alone; the logits of earlier steps stay as they are"""
+    """several steps: every row gets the logits that it gets alone, and later steps do not change earlier logits"""
     slots = Slots(rng, [6, 1, 4], room=3)
     step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
     for _ in range(3):
@@ -742,7 +750,7 @@ def test_captured_steps(student, rng):
 
 @checks("capture_decode")
 def test_no_slot_left(student, rng):
-    """the step after the last slot is refused; with no slot left, the first step is refused and not the capture"""
+    """the step after the last slot raises ValueError; with no slot left from the start, the capture does not raise"""
     for room in (2, 0):
         slots = Slots(rng, [3, 2], room=room)
         step = student.capture_decode(student.model(TINY), slots.num_pad, slots.filled, slots.keys, slots.values)
@@ -753,14 +761,14 @@ def test_no_slot_left(student, rng):
 
 @checks("capture_decode")
 def test_one_capture_goes_on(student, rng):
-    """two captured steps of one shape for the same keys and values: the second goes on where the first has stopped"""
+    """two captures for the same keys and values: the second continues where the first stopped"""
     captures_again(student, Slots(rng, [5, 2], room=4), rng, 2)
     captures_again(student, Slots(rng, [3, 4], room=2, across=True), rng, 1)
 
 
 @checks("capture_decode")
 def test_two_captures(student, rng):
-    """two captured steps side by side do not disturb each other, nor does the other's precision"""
+    """two captures of different shape and dtype, used in turn: each capture gives the right logits"""
     both = [Slots(rng, lengths, room=2, dtype=dtype) for lengths, dtype in (([2, 5], torch.float32), ([4, 3, 1], torch.float64))]
     steps = [student.capture_decode(student.model(TINY, dtype=s.dtype), s.num_pad, s.filled, s.keys, s.values) for s in both]
     for _ in range(2):
@@ -786,7 +794,7 @@ def four_replays(rehearsal, want, dtype):
 
 @checks("capture_decode", weight=2)
 def test_rehearsed_graph(student, rng):
-    """on a CUDA emulator: recorded once, then replayed at each step; nothing waits, old results stay"""
+    """on a CUDA emulator: one recording, replayed at every step, no wait for the device, and earlier logits stay the same"""
     slots = Slots(rng, [6, 1, 4], room=4)
     given = [slots.num_pad, slots.filled, slots.keys, slots.values]
     fed, want = [], []
@@ -798,7 +806,7 @@ def test_rehearsed_graph(student, rng):
 
 @checks("capture_decode")
 def test_rehearsed_end_of_the_slots(student, rng):
-    """on a CUDA emulator: the step after the last slot is refused; with no slot left, the first step is refused and not the capture"""
+    """on a CUDA emulator: the step after the last slot raises ValueError, also if no slot is left from the start"""
     for room in (2, 0):
         slots = Slots(rng, [3, 2], room=room, dtype=torch.float64)
         given = [student.model(TINY, dtype=torch.float64), slots.num_pad, slots.filled, slots.keys, slots.values]
@@ -816,7 +824,7 @@ def test_rehearsed_end_of_the_slots(student, rng):
 
 @checks("capture_decode", weight=2, gpu=True)
 def test_graph_is_replayed(student, rng):
-    """on a GPU: a graph is replayed, nothing waits, and old results stay"""
+    """on a GPU: a graph is replayed, no step waits for the device, and earlier logits stay the same"""
     slots = Slots(rng, [6, 1, 4], room=8)
     given = [slots.num_pad.cuda(), slots.filled, slots.keys.cuda(), slots.values.cuda()]
     step = student.capture_decode(student.model(TINY, device="cuda"), *given)

@@ -34,7 +34,7 @@ from autograder.checking.helpers.work_bounds import between, fewest_flops, gradi
 
 @checks("preempt", weight=2)
 def test_one_of_three_gives_way(student):
-    """of three that run the one in the middle gives way: first in the queue, without blocks, with all its tokens"""
+    """the middle one of three running requests is preempted: first in the queue, without blocks, with all its tokens"""
     s = scheduler_of(student, 12, 4, 16, 4)
     a, b, c = (running(student, s, [i] * 6, 7, output=[40 + i, 50 + i], new=8, eos_token_id=7, arrival=2.0 + i) for i in range(3))
     d = student.Request([9] * 3, 2, arrival=1.0)
@@ -53,7 +53,7 @@ def test_one_of_three_gives_way(student):
 
 @checks("preempt")
 def test_one_of_many_gives_way(student):
-    """the 37th of 40 running requests gives way, and comes before 20 that wait; others have the same text, and run on"""
+    """the 37th of 40 running requests is preempted: it comes before 20 waiting ones, and requests with the same text run on"""
     s = scheduler_of(student, 92, 4, 64, 40)
     every = [running(student, s, [i % 8] * 5, 5) for i in range(40)] + [student.Request([i % 8] * 5, 2) for i in range(20)]
     s.waiting = every[40:]
@@ -65,7 +65,7 @@ def test_one_of_many_gives_way(student):
 
 @checks("preempt")
 def test_the_end_goes_back_first(student):
-    """a text of two blocks gives way, and one of them is taken for another text: the pool still knows the first"""
+    """a preempted request frees the last of its two blocks first, and the pool finds the first; a shared block stays taken"""
     s = scheduler_of(student, 2, 3, 8, 2)
     text = list(range(20, 26))
     request = running(student, s, text, 6, output=[5])
@@ -86,7 +86,7 @@ def test_the_end_goes_back_first(student):
 
 @checks("preempt")
 def test_stories_of_giving_way(student, rng):
-    """drawn states: one gives way, and everything is looked at"""
+    """random states: after preempt, running, waiting, all requests and the number of free blocks are right"""
 
     def play(story):
         on_a_board(student, story, lambda each: each.preempt(len(story)), num_blocks=16, size=4, budget=32, max_running=4)
@@ -99,12 +99,12 @@ def test_stories_of_giving_way(student, rng):
 
 @checks("feed_running")
 def test_who_runs_is_fed(student):
-    """one decodes, one has 7 of 12 tokens to go, budget 5: 1 and 4; then the third gets none"""
+    """budget 5: the oldest, a decode, is fed 1 token, the second 4 of its 7 remaining tokens, the third none"""
     s = scheduler_of(student, 12, 4, 5, 3)
     every = [
-        running(student, s, [1] * 6, 6, output=[8]),
-        running(student, s, [2] * 12, 5),
-        running(student, s, [3] * 4, 4, output=[8]),
+        running(student, s, [1] * 6, 6, output=[8], arrival=9.0),  # the order of s.running counts, not that of the arrivals
+        running(student, s, [2] * 12, 5, arrival=5.0),
+        running(student, s, [3] * 4, 4, output=[8], arrival=2.0),
     ]
     plan = student.feed_running(s)
     left_out = "The first request is not fed: the newest token of its answer is not in the cache yet, so one token remains."
@@ -123,7 +123,7 @@ def test_who_runs_is_fed(student):
 
 @checks("feed_running", weight=2)
 def test_the_youngest_gives_way(student):
-    """all blocks are taken and the oldest needs one: the youngest gives way, and the one between, with the same text, is fed"""
+    """no block is free and the oldest request needs one: the youngest is preempted, not the second with the same text"""
     s = scheduler_of(student, 6, 4, 16, 3)
     every = [running(student, s, [first] * 8, 8, output=[9]) for first in (1, 2, 2)]
     plan = student.feed_running(s)
@@ -136,7 +136,7 @@ def test_the_youngest_gives_way(student):
 
 @checks("feed_running")
 def test_the_asker_may_be_the_youngest(student):
-    """the youngest needs a block and none is free: it gives way itself"""
+    """the youngest request needs a block and none is free: the youngest itself is preempted, not the older one"""
     s = scheduler_of(student, 4, 4, 16, 3)
     every = [running(student, s, [1] * 5, 5, output=[9]), running(student, s, [2] * 8, 8, output=[9])]
     plan = student.feed_running(s)
@@ -154,7 +154,7 @@ def test_the_asker_may_be_the_youngest(student):
 
 @checks("feed_running")
 def test_nobody_gives_way_without_need(student):
-    """the block that is needed is the last free one: nobody gives way; with the budget used up nobody else is asked"""
+    """the last free block is enough: no request is preempted; with the budget used up, or no request running, none is fed"""
     s = scheduler_of(student, 5, 4, 3, 3)
     every = [running(student, s, [1] * 8, 8, output=[9]), running(student, s, [2] * 8, 6), running(student, s, [3] * 4, 0)]
     plan = student.feed_running(s)
@@ -173,7 +173,7 @@ def test_nobody_gives_way_without_need(student):
 
 @checks("feed_running")
 def test_room_for_the_chunk_alone(student):
-    """8 tokens of a prompt remain, budget 4, one block free: it is enough for 4 tokens, and nobody gives way"""
+    """8 tokens of a prompt remain, budget 4: one free block holds the 4 tokens fed, and no request is preempted"""
     s = scheduler_of(student, 3, 4, 4, 3)
     every = [running(student, s, [1] * 12, 4), running(student, s, [2] * 4, 4, output=[9])]
     plan = student.feed_running(s)
@@ -184,7 +184,7 @@ def test_room_for_the_chunk_alone(student):
 
 @checks("feed_running")
 def test_many_run(student):
-    """40 decode, the 41st has a prompt of 900, budget 920, blocks of 16: each is fed, the last one 880"""
+    """40 decodes and a prompt of 900 tokens, budget 920: each decode is fed 1 token, the prompt 880"""
     s = scheduler_of(student, 110, 16, 920, 50)
     every = [running(student, s, [i] * 3, 3, output=[9]) for i in range(40)] + [running(student, s, [7] * 900, 0)]
     plan = student.feed_running(s)
@@ -194,7 +194,7 @@ def test_many_run(student):
 
 @checks("feed_running")
 def test_a_shared_block_does_not_come_free(student):
-    """the youngest shares two of its three blocks with the oldest, which needs two: the next youngest has to give way, too"""
+    """the oldest request needs two blocks and shares two of the youngest's three: the two youngest are preempted"""
     s = scheduler_of(student, 5, 2, 16, 3)
     text = list(range(8))
     a = running(student, s, text, 4)
@@ -212,7 +212,7 @@ def test_a_shared_block_does_not_come_free(student):
 
 @checks("feed_running", weight=2)
 def test_stories_of_those_who_run(student, rng):
-    """drawn states, some without room for all: chunks, who gave way, every request and all that is free"""
+    """random states, some short of blocks: chunks, preempted requests, all requests and the number of free blocks are right"""
     for num_blocks, size, budget in ((6, 4, 9), (9, 2, 7), (20, 1, 30)):
 
         def play(story, num_blocks=num_blocks, size=size, budget=budget):
@@ -233,7 +233,7 @@ def queue(student, s, *prompts, **options):
 
 @checks("admit")
 def test_first_come_first_served(student):
-    """budget 10, four blocks, prompts of 6, 3 and 5: fed 6, 3 and 1, in the order of the queue"""
+    """budget 10, prompts of 6, 3, 5 and 2 tokens: the first three are fed 6, 3 and 1, and the fourth waits"""
     s = scheduler_of(student, 4, 4, 10, 5)
     every = queue(student, s, [1] * 6, [2] * 3, [3] * 5, [4] * 2)
     plan = student.Plan()
@@ -248,7 +248,7 @@ def test_first_come_first_served(student):
 
 @checks("admit")
 def test_behind_those_who_run(student):
-    """the plan feeds one already: one place of two is left, and then no budget"""
+    """the plan already feeds a running request: with one place left, one request is admitted; without budget left, none"""
     s = scheduler_of(student, 20, 4, 8, 2)
     old = running(student, s, [1] * 6, 6, output=[9])
     old.sequence.grow(1)
@@ -265,7 +265,7 @@ def test_behind_those_who_run(student):
 
 @checks("admit", weight=2)
 def test_nobody_overtakes(student):
-    """the first of the queue does not fit, the second would: both wait, and nothing is held"""
+    """the first waiting request does not fit, the second would: neither is admitted, and no block is taken"""
     s = scheduler_of(student, 3, 4, 32, 4)
     old = running(student, s, [1] * 8, 8, output=[9])
     every = [old, *queue(student, s, [2] * 6, [3] * 2)]
@@ -282,7 +282,7 @@ def test_nobody_overtakes(student):
 
 @checks("admit")
 def test_one_that_gave_way_comes_back(student):
-    """a prompt of 3 and an answer of 4 so far: all 7 are fed if the pool knows nothing of them, one if it knows 6"""
+    """a preempted request with 3 prompt and 4 output tokens: all 7 are fed if the pool knows none, 1 if the pool knows 6"""
     s = scheduler_of(student, 8, 4, 32, 4)
     s.waiting = [request] = [student.Request([1, 2, 3], 9, output=[4, 5, 6, 7])]
     plan = student.Plan()
@@ -309,18 +309,22 @@ def test_one_that_gave_way_comes_back(student):
 
 @checks("admit")
 def test_many_wait(student):
-    """40 prompts of 2, some of them alike, and one of 900, budget 900, blocks of 16: all are admitted, the last one is fed 820"""
+    """40 prompts of 2 tokens and one of 900, budget 900: all are admitted, the last is fed 820; a prompt as large as the pool fits"""
     s = scheduler_of(student, 98, 16, 900, 50)
     every = queue(student, s, *([i % 6] * 2 for i in range(40)), [50] * 900)
     plan = student.Plan()
     student.admit(s, plan)
     equal(fed(plan, every), [*((i, 2) for i in range(40)), (40, 820)], what="wrong chunks, as pairs (index in the queue, number of tokens)")
     equal([len(s.running), len(s.waiting), s.pool.num_free], [41, 0, 6], what="wrong numbers of running and waiting requests, and num_free")
+    s = scheduler_of(student, 200, 16, 3_200, 2)
+    every, plan = queue(student, s, list(range(3_200))), student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, every), [(0, 3_200)], what="wrong chunks where a prompt needs all 200 blocks of the pool")
 
 
 @checks("admit", weight=2)
 def test_what_the_pool_knows_is_taken_over(student):
-    """12 tokens of a text of 14 are known: 2 are fed; refused, it gives back what it has taken over"""
+    """the pool knows 12 tokens of a text of 14: 2 are fed; without room, the request waits and gives its 3 known blocks back"""
     text = list(range(14))
     for num_blocks, room in ((8, True), (5, False)):
         s = scheduler_of(student, num_blocks, 4, 32, 4)
@@ -353,7 +357,7 @@ def test_what_the_pool_knows_is_taken_over(student):
 
 @checks("admit", weight=2)
 def test_stories_of_those_who_wait(student, rng):
-    """drawn states, with texts that the pool knows in part: chunks, both lists, every request and all that is free"""
+    """random states, texts partly known to the pool: chunks, running, waiting, all requests and the free blocks are right"""
     for num_blocks, size, budget, max_running in ((10, 4, 20, 4), (9, 2, 12, 3), (26, 1, 24, 6)):
 
         def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
@@ -368,7 +372,7 @@ def test_stories_of_those_who_wait(student, rng):
 
 @checks("update", weight=2)
 def test_who_gets_its_token(student):
-    """three were fed: a decode, the end of a prompt, the middle of a prompt; the first two get their tokens"""
+    """a decode, also with all blocks full, and the end of a prompt get a token; the middle of a prompt gets none"""
     s = scheduler_of(student, 20, 4, 16, 4)
     every = [
         running(student, s, [1] * 6, 7, output=[8]),
@@ -390,7 +394,7 @@ def test_who_gets_its_token(student):
 
 @checks("update", weight=2)
 def test_how_a_request_ends(student):
-    """by its EOS, which it keeps, or by its number of tokens; another's EOS ends nothing; the plan begins with the youngest"""
+    """a request ends with its own EOS, which it keeps, or at max_new_tokens; the ended requests are in the plan's order"""
     s = scheduler_of(student, 20, 4, 16, 4)
     every = [
         running(student, s, [1] * 6, 6, new=5, eos_token_id=700, arrival=2.0),
@@ -411,7 +415,7 @@ def test_how_a_request_ends(student):
 
 @checks("update")
 def test_what_was_computed_can_be_found(student):
-    """after a step the whole blocks of all that were fed can be found, those of a half prompt and of one that ended too"""
+    """the pool finds the whole blocks of every request fed, also of a half-fed prompt and of an ended request"""
     s = scheduler_of(student, 20, 4, 32, 4)
     every = [
         running(student, s, list(range(10, 22)), 9),
@@ -429,23 +433,23 @@ def test_what_was_computed_can_be_found(student):
 
 @checks("update")
 def test_many_were_fed(student):
-    """40 requests get their tokens, of two with one text only one ends, and 640 tokens of the 41st are published"""
-    s = scheduler_of(student, 100, 16, 999, 50)
-    every = [running(student, s, [i // 2] * 2, 2, new=1 + i % 2) for i in range(40)] + [running(student, s, list(range(640)), 640)]
-    plan = student.Plan([*((each, 2) for each in every[:40]), (every[40], 640)])
+    """20 pairs of requests with the same text: only one of each pair ends; 68 whole blocks of a text of 1,100 tokens are published"""
+    s = scheduler_of(student, 130, 16, 1_999, 50)
+    every = [running(student, s, [i // 2] * 2, 2, new=2 - i % 2) for i in range(40)] + [running(student, s, list(range(1_100)), 1_100)]
+    plan = student.Plan([*((each, 2) for each in every[:40]), (every[40], 1_100)])
     s.waiting = [late] = [student.Request([0] * 2, 2)]
-    ended = student.update(s, plan, list(range(41)))
-    equal(places(ended, every), list(range(0, 40, 2)), what="wrong list of ended requests, as indices into the plan")
+    ended = student.update(s, plan, [i // 2 for i in range(41)])
+    equal(places(ended, every), list(range(1, 40, 2)), what="wrong list of ended requests, as indices into the plan")
     what = "wrong s.running and s.waiting, as indices into the plan; the one that waits is 41"
-    equal(queues(s, [*every, late]), [[*range(1, 40, 2), 40], [41]], what=what)
-    equal([each.output for each in every], [[i] for i in range(41)], what="wrong outputs")
-    found = len(s.pool.find(chained(list(range(640)), 16)))
-    equal([found, s.pool.num_free], [40, 40], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
+    equal(queues(s, [*every, late]), [[*range(0, 40, 2), 40], [41]], what=what)
+    equal([each.output for each in every], [[i // 2] for i in range(41)], what="wrong outputs")
+    found = len(s.pool.find(chained(list(range(1_100)), 16)))
+    equal([found, s.pool.num_free], [68, 41], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
 
 
 @checks("update")
 def test_stories_of_ended_steps(student, rng):
-    """drawn states and plans: outputs, who ended, both lists, and all that the pool knows"""
+    """random states and plans: outputs, ended requests, running, waiting and the blocks that the pool finds are right"""
 
     def play(story):
         tokens = [7, 3, 9] if len(story) % 2 else [3, 7]
@@ -456,7 +460,7 @@ def test_stories_of_ended_steps(student, rng):
 
 @checks("update")
 def test_whole_schedules(student, rng):
-    """whole schedules, requests that are given up among them: every plan, what each slot holds, and every answer"""
+    """random whole schedules, some requests aborted: every plan, the tokens in each slot and every output are right"""
     for _ in range(5):
         given = numbers(rng)
         stories(lambda: arrivals(rng, 6), lambda story, given=given: play_schedule(student, story, given), count=1)
@@ -484,7 +488,7 @@ def look_at_flat(flat, ids, positions, bounds, suspects=()):
 
 @checks("flatten_chunks", weight=2)
 def test_two_chunks_by_hand(student, hand):
-    """three tokens of one text, two of another from position 2 on"""
+    """three tokens of one text, two of another from position 2 on: ids, positions and bounds are right"""
     case = hand["flat"]
     flat, _ = flat_of(student, case["texts"], case["before"], case["fed"])
     restart = [t for n in case["fed"] for t in range(n)]
@@ -498,7 +502,7 @@ def test_two_chunks_by_hand(student, hand):
 
 @checks("flatten_chunks")
 def test_newest_tokens_and_one_chunk(student):
-    """decodes feed the newest token of their own answer, for the same prompt, too; a single chunk; nothing is changed"""
+    """a decode feeds the newest token of its own output, also if prompts are equal; one chunk alone is right; nothing is changed"""
     s = scheduler_of(student, 20, 4, 20, 4)
     every = [running(student, s, [5, 6, 7], 5, output=[8, 9]), running(student, s, [1, 2], 2), running(student, s, list(range(40, 49)), 6)]
     every.append(running(student, s, [5, 6, 7], 4, output=[3, 2]))  # the first one's prompt, and another answer
@@ -511,7 +515,7 @@ def test_newest_tokens_and_one_chunk(student):
 
 @checks("flatten_chunks")
 def test_many_chunks(student):
-    """40 chunks of 2, some of them alike, and one of 700 from position 300 on"""
+    """40 chunks of 2 tokens, some of them equal, and one of 700 from position 300 on: ids, positions and bounds are right"""
     firsts = [i // 2 for i in range(40)]
     texts, before = [[i, i + 1, i + 2] for i in firsts] + [list(range(1000))], [1] * 40 + [300]
     flat, _ = flat_of(student, texts, before, [2] * 40 + [700], size=16)
@@ -521,7 +525,7 @@ def test_many_chunks(student):
 
 @checks("flatten_chunks")
 def test_large_tokens_and_far_positions(student):
-    """two tokens beyond position 33,000, and a token of a vocabulary of 40 million"""
+    """positions above 33,000 and a token id above 30 million are exact"""
     s = scheduler_of(student, 40, 1000, 9, 4)
     every = [running(student, s, [9_000 + t % 90 for t in range(34_000)], 33_501), running(student, s, [8, 30_000_001], 2)]
     look_at_flat(student.flatten_chunks([(every[0], 2), (every[1], 1)]), [9_019, 9_020, 30_000_001], [33_499, 33_500, 1], [0, 2, 3])
@@ -536,7 +540,7 @@ def tokens(count, seed):
 
 @checks("forward_ragged", weight=3)
 def test_chunks_side_by_side(student):
-    """prompts in chunks beside newest tokens, blocks of 4 and 16: after each chunk the model's logits for its text alone"""
+    """chunks of prompts beside newest tokens, blocks of 4 and 16: each chunk's logits are the model's for its text alone"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     for size in (4, 16):
@@ -551,7 +555,7 @@ def test_chunks_side_by_side(student):
 
 @checks("forward_ragged", weight=2)
 def test_one_chunk_and_many_newest_tokens(student):
-    """a whole prompt alone, then six texts with one token each; then a sequence is freed and holds another text of the same length"""
+    """a prompt alone, six newest tokens in one pass, and another text in a freed sequence: the logits are right"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     texts = Texts(student, model, whole(), [tokens(n + 2, n) for n in (4, 1, 9, 6, 3, 8)], filled(student, 30, 4), 30, 4)
@@ -568,7 +572,7 @@ def test_one_chunk_and_many_newest_tokens(student):
 
 @checks("forward_ragged")
 def test_many_chunks_and_a_long_one(student, rng):
-    """40 texts with one token each, beside 300 tokens of another; high block numbers; gradients on or off afterwards as before"""
+    """40 newest tokens beside a chunk of 300, and blocks with high numbers: right logits; gradient mode is left as it was"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=2)
     ids = [torch.randint(29, (1, n), generator=rng) for n in (*[2] * 40, 301)]
@@ -604,14 +608,14 @@ def in_a_long_text(student, rng, counts):
 
 @checks("forward_ragged")
 def test_all_of_a_long_text_is_seen(student, rng):
-    """a text of 2,103 tokens, fed 2,100 and 3: the last three see its beginning, too"""
+    """a text of 2,103 tokens in chunks of 2,100 and 3: the logits after each chunk are right"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     in_a_long_text(student, rng, [2_100, 3])
 
 
 @checks("forward_ragged")
 def test_work_of_a_step(student):
-    """work: no padding, and the head is asked for one row a chunk"""
+    """work: chunks of 36 and 5 tokens: no padding, and the head computes one row for each chunk"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model = student.model("tiny")
     texts = Texts(student, model, whole(torch.float32), [tokens(40, 1), tokens(20, 2)], filled(student, 20, 8, dtype=torch.float32), 20, 8)
@@ -627,7 +631,7 @@ def test_work_of_a_step(student):
 
 @checks("forward_ragged", weight=2)
 def test_weights_are_read_once(student):
-    """work: sixteen texts, one token each: the weights are read once and not once a text"""
+    """work: sixteen texts with one token each: the weights are read once, not once for each text"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     fast, rows, context = 100 * 1024, 16, 24
     model, kit = student.model("tiny"), whole(torch.float32)
@@ -665,7 +669,7 @@ def serve(student, prompts, new, *, num_blocks, size, budget, max_running, eos=N
 
 @checks("engine_step", weight=2)
 def test_the_ladder(student):
-    """the ladder: four prompts, continuous, in chunks with an EOS, and with too little room: the tokens of the loop without a cache"""
+    """the ladder: four prompts with a large budget, a small budget and too few blocks give the tokens of the loop without a cache"""
     written(lambda *_: student.engine_step(None, None, None))
     ids = [tiny_ids(prompt) for prompt in PROMPTS]
     prompts = [each[0].tolist() for each in ids]
@@ -681,7 +685,7 @@ def test_the_ladder(student):
 
 @checks("engine_step", weight=2)
 def test_step_by_step(student):
-    """after every step: who runs, who waits, what was fed and said, with too small a budget and too little room for all"""
+    """a small budget and too few blocks for all requests: after every step, running, waiting, cached tokens and outputs are right"""
     written(lambda *_: student.engine_step(None, None, None))
     ids = [tiny_ids(prompt) for prompt in (PROMPTS[2], PROMPTS[0], PROMPTS[1], PROMPTS[1])]
     said = [unrolled(whole(), each, 4, 256)[0].tolist() for each in ids]
@@ -693,7 +697,7 @@ def test_step_by_step(student):
 
 @checks("engine_step")
 def test_many_are_served(student):
-    """34 requests for two tokens each, all at once: the tokens of the loop without a cache; gradients on or off afterwards as before"""
+    """34 requests run together and give the tokens of the loop without a cache; gradient mode is left as it was"""
     written(lambda *_: student.engine_step(None, None, None))
     prompts = [[20 + i] for i in range(34)]
     requests, ended = serve(student, prompts, 2, num_blocks=44, size=4, budget=54, max_running=38)
@@ -725,14 +729,14 @@ def one_pass(student, rng, rows):
 
 @checks("engine_step")
 def test_all_share_one_pass(student, rng):
-    """work: 20 newest tokens and a prompt in one step: the weights are read once, and not once for some of the requests"""
+    """work: 20 newest tokens and a prompt in one step: the weights are read once for all requests together"""
     written(lambda *_: student.engine_step(None, None, None))
     one_pass(student, rng, 20)
 
 
 @checks("engine_step")
 def test_the_scheduler_is_asked(student):
-    """the scheduler's own `schedule` makes the plan: one that feeds 2 of 5 tokens"""
+    """a scheduler whose own `schedule` feeds 2 of 5 tokens: engine_step runs this plan"""
     written(lambda *_: student.engine_step(None, None, None))
     model, kv, s = student.model("tiny", dtype=torch.float64), filled(student, 8, 4), scheduler_of(student, 8, 4, 8, 2)
     request = student.Request([5, 6, 7, 8, 9], 1)
@@ -745,7 +749,7 @@ def test_the_scheduler_is_asked(student):
 
 @checks("engine_step")
 def test_nothing_to_feed(student):
-    """nobody waits and nobody runs: [], and no pass"""
+    """no request waits or runs: the result is [], and no token goes through the model; a request for one token ends in one step"""
     written(lambda *_: student.engine_step(None, None, None))
     model, kv = student.model("tiny", dtype=torch.float64), filled(student, 8, 4)
     s = scheduler_of(student, 8, 4, 8, 2)
@@ -777,7 +781,7 @@ def forward_ragged(model, flat, sequences, kv):
 
 @checks("engine_step", timing=True)
 def test_faster_than_reading_texts_anew(race):
-    """speed: a prompt of 1,024 tokens and six new ones, against a step that reads every text from its beginning"""
+    """speed: six tokens after a prompt of 1,024 are faster than with a step that reads every text from its beginning"""
 
     def prompts(rng):
         return torch.randint(3, 1000, (1, 1024), generator=rng)
@@ -801,7 +805,7 @@ def test_faster_than_reading_texts_anew(race):
 
 @checks("step_seconds", weight=2)
 def test_seconds_by_hand(student, hand):
-    """weights 5 ms, a token 10 us, a cached token 0.1 us: a decode, a prompt, two decodes, and both together"""
+    """weights 5 ms, a token fed 10 us, a token cached 0.1 us: right times for a decode, a prompt, two decodes, and mixed steps"""
     case = hand["seconds"]
     weight, token, kv = (1000 * case[f"{name}_seconds"] for name in ("weight", "token", "kv"))  # in milliseconds
     for pairs, want in zip(case["chunks"], [1000 * seconds for seconds in case["seconds"]], strict=True):
@@ -821,7 +825,7 @@ def test_seconds_by_hand(student, hand):
 
 @checks("step_seconds")
 def test_seconds_of_many(student):
-    """40 requests, three by three with the same numbers, one with 100,000 tokens in the cache; a step without chunks"""
+    """40 requests, one with 100,000 cached tokens: the time is right; a step without chunks takes the time to read the weights"""
     chunks = [(2, 10 + i // 3) for i in range(39)] + [(3, 100_000)]
     rates = {"weight_seconds": 1.0, "token_seconds": 0.25, "kv_seconds": 0.001}
     close(student.step_seconds(chunks, **rates), 1.0 + 0.001 * 100_624, what="wrong seconds for 40 requests, with a long cache")
@@ -832,7 +836,7 @@ def test_seconds_of_many(student):
 
 @checks("step_seconds")
 def test_so_many_ride_along(student, hand):
-    """Llama-3-8B on an H100: 295 tokens take as long as one, a prompt of 4,000 takes 64.7 ms"""
+    """Llama-3-8B on an H100: a chunk of 295 tokens takes as long as one token, and a prompt of 4,000 takes 64.7 ms"""
     case = hand["llama3_8b"]
     rates = {
         "weight_seconds": case["weight_bytes"] / case["bandwidth"],
@@ -879,7 +883,7 @@ def look_at_traces(traces, arrivals_, times, step=None):
 
 @checks("simulate", weight=2)
 def test_three_requests_by_hand(student, hand):
-    """three requests, a second a step: one at once, one in the middle of a step, one after a long silence"""
+    """steps of one second, a request at 0, one during a step, and one after idle time: traces and outputs are right"""
     case = hand["schedule"]
     prompts = zip(case["prompts"], case["new"], case["arrivals"], strict=True)
     requests = [student.Request([i] * n, new, arrival=arrival) for i, (n, new, arrival) in enumerate(prompts)]
@@ -891,7 +895,7 @@ def test_three_requests_by_hand(student, hand):
 
 @checks("simulate")
 def test_who_gives_way_by_hand(student, hand):
-    """two requests in four blocks: one is preempted, waits, and is computed again"""
+    """two requests in four blocks: one is preempted and computed again, and all token times are right"""
     case = hand["preempted"]
     requests = [student.Request([i + 1] * case["prompt"], case["new"]) for i in range(2)]
     s = scheduler_of(student, case["num_blocks"], case["block_size"], case["budget"], case["max_running"])
@@ -901,7 +905,7 @@ def test_who_gives_way_by_hand(student, hand):
 
 @checks("simulate")
 def test_pieces_of_a_text_computed_again(student):
-    """a request gives way after its first tokens, and is computed again in pieces: a piece that brings no token has no time"""
+    """a preempted request is computed again in two chunks: the chunk that gives no new token adds no token time"""
     requests = [student.Request([1] * 4, 6), student.Request([2] * 4, 4)]
     traces = student.simulate(requests, scheduler_of(student, 2, 8, 4, 2), a_second)
     # Each has one block of 8 until 5; then the first needs the second block. From 6 to 7 the other one's prompt, to 8 its three tokens.
@@ -910,7 +914,7 @@ def test_pieces_of_a_text_computed_again(student):
 
 @checks("simulate", weight=2)
 def test_what_it_asks(student):
-    """what `seconds` and `token` are asked, how often, and that their answers count"""
+    """`seconds` gets the chunks, `token` is called at most once for each chunk, and their results set times and outputs"""
     asked, said = [], []
     requests = [student.Request([1] * 6, 5, eos_token_id=7, arrival=2.0), student.Request([2] * 3, 2, arrival=1.0)]
     s = scheduler_of(student, 20, 4, 4, 2)
@@ -937,7 +941,7 @@ def test_what_it_asks(student):
 
 @checks("simulate")
 def test_the_order_of_traces(student):
-    """requests in any order of arrival, two together, the longer first, one just as a step begins: the list as it was"""
+    """requests not sorted by arrival, some with equal arrivals: the traces are in the order of the list"""
     order = [3.25, 0.0, 4.25, 0.0, 3.25]
     requests = [student.Request([i] * n, 1, arrival=arrival) for i, (n, arrival) in enumerate(zip((1, 4, 2, 2, 5), order, strict=True))]
     s = scheduler_of(student, 20, 4, 4, 2)
@@ -949,7 +953,7 @@ def test_the_order_of_traces(student):
 
 @checks("simulate")
 def test_the_list_as_it_was(student):
-    """requests that arrive in another order: the caller's list keeps its own"""
+    """the caller's list of requests is not sorted in place"""
     requests = [student.Request([i] * 2, 1, arrival=arrival) for i, arrival in enumerate((2.5, 0.0, 7.0, 0.5))]
     traces, left = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), a_second, _arguments=True)
     look_at_traces(traces, [2.5, 0.0, 7.0, 0.5], [[3.5], [1.0], [8.0], [2.0]])
@@ -958,7 +962,7 @@ def test_the_list_as_it_was(student):
 
 @checks("simulate")
 def test_an_arrival_in_the_last_step(student):
-    """a request arrives during the only step of another one: the clock does not go back, nor jumps while one waits"""
+    """an arrival during another request's only step, or before time 0: the clock does not go back, or jump while requests wait"""
     requests = [student.Request([1], 1), student.Request([2], 2, arrival=0.5)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), a_second)
     look_at_traces(traces, [0.0, 0.5], [[1.0], [2.0, 3.0]])
@@ -973,25 +977,28 @@ def test_an_arrival_in_the_last_step(student):
 
 @checks("simulate")
 def test_a_clock_that_has_gone_far(student):
-    """a request arrives after 20 million seconds, and a step takes half a second: its times are exact; no request: no trace"""
+    """token times are exact with steps of 1/4096 s, and after 20 million seconds; without requests there are no traces"""
     begin, step = 20_000_000.0, 0.5
     requests = [student.Request([1, 2], 1), student.Request([3], 3, arrival=begin)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: step)
     look_at_traces(traces, [0.0, begin], [[step], [begin + step, begin + 2 * step, begin + 3 * step]])
+    short = 2.0**-12
+    traces = student.simulate([student.Request([1, 2], 3)], scheduler_of(student, 8, 4, 8, 2), lambda chunks: short)
+    look_at_traces(traces, [0.0], [[short, 2 * short, 3 * short]])
     equal(student.simulate([], scheduler_of(student, 8, 4, 8, 2), a_second), [], what="wrong traces where there are no requests")
 
 
 @checks("simulate")
 def test_many_and_a_long_answer(student):
-    """40 requests arrive together, some with the same prompt, one asks for 600 tokens: the other 39 end with the first step"""
-    requests = [student.Request([i % 5], 1) for i in range(39)] + [student.Request([50], 600)]
-    traces = student.simulate(requests, scheduler_of(student, 41, 640, 64, 64), a_second)
-    look_at_traces(traces, [0.0] * 40, [[1.0]] * 39 + [[float(n) for n in range(1, 601)]])
+    """40 requests arrive together, 39 for one token and one for 1,100: the 39 end in the first step, and all token times are right"""
+    requests = [student.Request([i % 5], 1) for i in range(39)] + [student.Request([50], 1_100)]
+    traces = student.simulate(requests, scheduler_of(student, 41, 1_280, 64, 64), a_second)
+    look_at_traces(traces, [0.0] * 40, [[1.0]] * 39 + [[float(n) for n in range(1, 1_101)]])
 
 
 @checks("simulate")
 def test_its_steps_are_the_scheduler_s(student):
-    """the scheduler's own `schedule` makes each plan: one that feeds 2 of 5 tokens"""
+    """a scheduler whose own `schedule` feeds 2 of 5 tokens: the first call of `seconds` gets this chunk"""
     equal(first_asked(student, 2), [(2, 2)], what="wrong first chunks (fed, cached) for seconds: s.schedule() feeds 2 of 5 tokens")
 
 

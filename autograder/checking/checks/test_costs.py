@@ -72,25 +72,25 @@ def gemma_7b(case: dict) -> Config:
 
 @checks("param_count", weight=2)
 def test_smollm2(student, hand):
-    """SmolLM2, tensor by tensor: 134,515,008"""
+    """SmolLM2 has 134,515,008 weights"""
     whole_number(student.param_count(SMOLLM2), hand["smollm2"]["total"])
 
 
 @checks("param_count")
 def test_llama3_8b_has_a_head_of_its_own(student, hand):
-    """Llama 3 8B: the head is a second matrix"""
+    """Llama 3 8B: the head is a second matrix, and its weights are counted"""
     whole_number(student.param_count(LLAMA3_8B), hand["llama3_8b"]["total"])
 
 
 @checks("param_count")
 def test_gemma_7b_has_heads_wider_than_its_share(student, hand):
-    """Gemma 7B: 16 heads of 256 where D is 3,072, and 8.5 billion weights"""
+    """Gemma 7B, whose 16 heads of 256 are together wider than D = 3,072, has 8.5 billion weights"""
     whole_number(student.param_count(gemma_7b(hand["gemma_7b"])), hand["gemma_7b"]["total"])
 
 
 @checks("param_count")
 def test_a_model_small_enough_to_count(student, hand):
-    """models of 172 and of 270 weights, and a large one to the last weight"""
+    """models of 172, 270 and 138,986,029 weights: the number is exact"""
     case = hand["small_forward"]
     whole_number(student.param_count(small(case)), case["weights_tied"])
     whole_number(student.param_count(shape(11, 6, 5, 1, 1, 1, 4, tied=True)), 270, "wrong number for a single head")
@@ -100,37 +100,39 @@ def test_a_model_small_enough_to_count(student, hand):
 
 @checks("prefill_flops", weight=2)
 def test_prefill_by_hand(student, hand):
-    """7B parameters, 512 tokens"""
+    """FLOPs of a prefill of 512 tokens with 7B parameters, by hand"""
     case = hand["request_7b"]
     exact(student.prefill_flops(N_7B, case["t_prompt"]), case["prefill_flops"])
 
 
 @checks("prefill_flops")
 def test_prefill_of_one_token(student):
-    """one token costs two FLOPs a weight"""
+    """a token costs two FLOPs per weight, also in a prompt of 0 or 20,000 tokens"""
     exact(student.prefill_flops(1000, 1), 2000)
     exact(student.prefill_flops(123_456_789, 1), 246_913_578)
     exact(student.prefill_flops(1000, 0), 0)
+    exact(student.prefill_flops(1000, 20_000), 40_000_000, what="wrong for 20,000 tokens")
 
 
 @checks("decode_flops", weight=2)
 def test_decode_by_hand(student, hand):
-    """7B parameters, 128 new tokens"""
+    """FLOPs of 128 decode steps with 7B parameters, by hand"""
     case = hand["request_7b"]
     exact(student.decode_flops(N_7B, case["t_new"]), case["decode_flops"])
 
 
 @checks("decode_flops")
 def test_a_token_costs_the_same_in_both_phases(student):
-    """100 decode steps do the arithmetic of a prefill of 100 tokens"""
+    """100 decode steps cost as many FLOPs as a prefill of 100 tokens; 0 steps cost 0 FLOPs"""
     exact(student.decode_flops(12345, 100), 2 * 12345 * 100)
     exact(student.decode_flops(987_654_321, 100), 197_530_864_200, what="wrong number for the same steps of another model")
     exact(student.decode_flops(12345, 0), 0)
+    exact(student.decode_flops(3, 7), 42, what="wrong for a model of three weights")
 
 
 @checks("forward_flops", weight=2)
 def test_a_pass_small_enough_to_count(student, hand):
-    """one small layer: 1,104 FLOPs for three tokens, 1,299,168,336 for 9,001, which is more than the model accepts"""
+    """one small layer: 3 tokens take 1,104 FLOPs, and 9,001 tokens, more than the model accepts, take 1,299,168,336"""
     case = hand["small_forward"]
     exact(student.forward_flops(small(case), case["t"]), case["flops"])
     exact(student.forward_flops(small(case), 9_001), 1_299_168_336, what="wrong for 9,001 tokens")
@@ -138,7 +140,7 @@ def test_a_pass_small_enough_to_count(student, hand):
 
 @checks("forward_flops", weight=2)
 def test_the_rule_of_two_and_what_it_leaves_out(student, hand):
-    """SmolLM2: 1.00, 1.13 and 1.53 times 2NT"""
+    """SmolLM2 at three text lengths: the exact FLOPs are 1.00, 1.13 and 1.53 times 2NT"""
     case = hand["exact_over_rule"]
     for tokens, ratio in zip(case["tokens"], case["ratio"], strict=True):
         got = student.forward_flops(SMOLLM2, tokens) / (2 * 134_515_008 * tokens)
@@ -147,35 +149,35 @@ def test_the_rule_of_two_and_what_it_leaves_out(student, hand):
 
 @checks("forward_flops")
 def test_looking_up_is_no_product(student, hand):
-    """the head is a product even where it is tied; the embedding never is"""
+    """an untied model costs as many FLOPs as a tied model: the head is a product, the embedding only a lookup"""
     case = hand["small_forward"]
     exact(student.forward_flops(small(case, tied=False), case["t"]), case["flops"])
 
 
 @checks("forward_flops")
 def test_heads_wider_than_their_share(student, hand):
-    """one token through Gemma 7B, whose 16 heads of 256 are wider than D"""
+    """FLOPs of one token through Gemma 7B, whose 16 heads of 256 are together wider than D"""
     exact(student.forward_flops(gemma_7b(hand["gemma_7b"]), 1), hand["gemma_7b"]["flops_of_a_token"])
 
 
 @checks("weight_bytes", weight=2)
 def test_weights_by_hand(student, hand):
-    """7B in fp16: 14 GB"""
+    """in fp16, 7B weights take 14 GB and 8B weights take 16 GB"""
     exact(student.weight_bytes(N_7B, 2), hand["request_7b"]["weight_bytes"])
     exact(student.weight_bytes(8_000_000_000, 2), hand["h100_six_tokens"]["weight_bytes"])
 
 
 @checks("weight_bytes")
 def test_other_widths(student):
-    """float32, 8 bits, 4 bits, and 5.5 bits with the scales; an odd number of weights"""
-    for size in (4, 1, 0.5, 0.6875):
+    """values of 64, 32, 8, 5.5 and 4 bits, an even and an odd number of weights: the bytes are not rounded"""
+    for size in (8, 4, 1, 0.5, 0.6875):
         for n in (1000, 134_515_001):
             exact(student.weight_bytes(n, size), n * size, what=f"wrong for {n:,} weights of {size} bytes a value")
 
 
 @checks("kv_cache_bytes", weight=2)
 def test_cache_of_a_large_model(student, hand):
-    """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096; Gemma 7B with its wide heads: 458,752 bytes a token"""
+    """80 layers, 64 heads: 10.49 GB for 4,000 tokens, 10.74 GB for 4,096; Gemma 7B: 458,752 bytes per token"""
     case = hand["cache_70b"]
     for tokens in (4000, 4096):
         got = student.kv_cache_bytes(seventy_b(case, case["heads"]), tokens, 1, case["bytes_per_value"])
@@ -185,7 +187,7 @@ def test_cache_of_a_large_model(student, hand):
 
 @checks("kv_cache_bytes", weight=2)
 def test_only_key_value_heads_are_kept(student, hand):
-    """8 key/value heads for 64 query heads: an eighth"""
+    """8 key/value heads for 64 query heads: the cache takes an eighth of the bytes"""
     case = hand["cache_70b"]
     got = student.kv_cache_bytes(seventy_b(case, case["kv_heads"]), 4096, 1, case["bytes_per_value"])
     all_heads = "This is what 64 heads would need. Queries are not kept: each layer has num_key_value_heads heads in the cache."
@@ -194,12 +196,13 @@ def test_only_key_value_heads_are_kept(student, hand):
 
 @checks("kv_cache_bytes")
 def test_cache_of_smollm2(student, hand):
-    """SmolLM2: 23,040 bytes a token; each sequence of a batch has a cache of its own; nothing is capped or rounded"""
+    """SmolLM2: 23,040 bytes per token and sequence; no token or no sequence takes 0 bytes; nothing is capped or rounded"""
     case = hand["smollm2"]
     exact(student.kv_cache_bytes(SMOLLM2, 1, 1, 2), case["cache_bytes_per_token"])
     exact(student.kv_cache_bytes(SMOLLM2, 8192, 1, 2), case["cache_bytes_8192"])
     exact(student.kv_cache_bytes(SMOLLM2, 1, 16, 2), 16 * case["cache_bytes_per_token"], what="wrong for a batch of 16")
     exact(student.kv_cache_bytes(SMOLLM2, 0, 16, 2), 0, what="wrong for a cache without tokens")
+    exact(student.kv_cache_bytes(SMOLLM2, 100, 0, 2), 0, what="wrong for a batch of no sequence")
     exact(student.kv_cache_bytes(SMOLLM2, 123_457, 7, 4), 39_822_289_920, what="wrong for 7 long texts in float32")
     few = small(hand["small_forward"])  # four values a token
     exact(student.kv_cache_bytes(few, 3, 1, 0.6875), 8.25, what="wrong for 12 values in 5.5 bits each")
@@ -207,7 +210,7 @@ def test_cache_of_smollm2(student, hand):
 
 @checks("arithmetic_intensity", weight=2)
 def test_intensity_by_hand(student, hand):
-    """FLOPs for each byte"""
+    """arithmetic intensity is FLOPs per byte, by hand"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["intensity"], strict=True):
         inverted = [(num_bytes / flops, "These are bytes per FLOP: invert the fraction.")]
@@ -216,18 +219,19 @@ def test_intensity_by_hand(student, hand):
 
 @checks("arithmetic_intensity")
 def test_a_decode_step_in_fp16(student):
-    """one token in fp16: one FLOP a byte; 512 tokens that share one reading: 512; a copy: none; small and large ratios as they are"""
+    """fp16: 1 FLOP per byte for one token, 512 for 512 tokens, 0 for a copy; small and large ratios are exact"""
     exact(student.arithmetic_intensity(2 * N_7B, 2 * N_7B), 1.0)
     exact(student.arithmetic_intensity(2 * N_7B * 512, 2 * N_7B), 512.0)
     exact(student.arithmetic_intensity(0, 2 * N_7B), 0.0)
     exact(student.arithmetic_intensity(3, 80), 0.0375)
     exact(student.arithmetic_intensity(6, 1.5), 4.0, what="wrong for three weights in 4 bits")
+    exact(student.arithmetic_intensity(2, 0.5), 4.0, what="wrong for one weight in 4 bits")
     exact(student.arithmetic_intensity(2 * N_7B * 8_000, 2 * N_7B), 8_000.0)
 
 
 @checks("roofline_seconds", weight=2)
 def test_roofline_by_hand(student, hand):
-    """one job held up by arithmetic, one by memory; jobs on the balance, just beside it, and of nanoseconds"""
+    """the longer of arithmetic time and memory time is the result, also near the balance and for nanoseconds"""
     case = hand["roofline"]
     for flops, num_bytes, want in zip(case["flops"], case["bytes"], case["seconds"], strict=True):
         arithmetic, memory = flops / case["peak_flops"], num_bytes / case["bandwidth"]
@@ -247,7 +251,7 @@ def test_roofline_by_hand(student, hand):
 
 @checks("roofline_seconds", weight=2)
 def test_six_tokens_on_an_h100(student, hand):
-    """a pass over 6 tokens waits for the weights: 4.78 ms"""
+    """a pass over 6 tokens on an H100 is limited by memory: 4.78 ms"""
     case = hand["h100_six_tokens"]
     got = student.roofline_seconds(2 * case["n_params"] * case["tokens"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
     close(got, case["read_seconds"], atol=5e-7, rtol=0.0)
@@ -255,7 +259,7 @@ def test_six_tokens_on_an_h100(student, hand):
 
 @checks("roofline_seconds")
 def test_prefill_on_an_a100(student, hand):
-    """a prompt of 512 tokens waits for the arithmetic: 22.97 ms"""
+    """a prefill of 512 tokens on an A100 is limited by arithmetic: 22.97 ms"""
     case = hand["request_7b"]
     got = student.roofline_seconds(case["prefill_flops"], case["weight_bytes"], case["peak_flops"], case["bandwidth"])
     close(got, case["prefill_seconds"], atol=5e-6, rtol=0.0)
@@ -263,13 +267,13 @@ def test_prefill_on_an_a100(student, hand):
 
 @checks("roofline_seconds")
 def test_a_copy_calculates_nothing(student):
-    """14 GB copied at 2 TB/s, nothing calculated: 7 ms"""
+    """copying 14 GB at 2 TB/s, without any FLOPs, takes 7 ms"""
     exact(student.roofline_seconds(0, 14e9, 312e12, 2e12), 0.007)
 
 
 @checks("naive_positions", weight=2)
 def test_naive_by_hand(student, hand):
-    """the whole text in each step"""
+    """without a cache, every step passes the whole text through the layers, by hand"""
     case = hand["positions"]
     for t0, g, want, cached in zip(case["t0"], case["g"], case["naive"], case["cached"], strict=True):
         whole_number(
@@ -285,7 +289,7 @@ def test_naive_by_hand(student, hand):
 
 @checks("naive_positions")
 def test_naive_short(student):
-    """no token, one token, no prompt, and long texts"""
+    """no new token, one new token, an empty prompt, long texts: the number of positions is exact"""
     whole_number(student.naive_positions(7, 0), 0)
     whole_number(student.naive_positions(7, 1), 7)
     whole_number(student.naive_positions(0, 4), 6, "wrong number of positions without a prompt")
@@ -295,7 +299,7 @@ def test_naive_short(student):
 
 @checks("cached_positions", weight=2)
 def test_cached_by_hand(student, hand):
-    """the prompt once, then one new token in each step"""
+    """with a cache, the prompt and every new token except the last pass through the layers once, by hand"""
     case = hand["positions"]
     for t0, g, want in zip(case["t0"], case["g"], case["cached"], strict=True):
         whole_number(
@@ -308,7 +312,7 @@ def test_cached_by_hand(student, hand):
 
 @checks("cached_positions")
 def test_cached_short(student):
-    """no token, one token, and long texts"""
+    """no new token, one new token, long texts: the number of positions is exact"""
     whole_number(student.cached_positions(7, 1), 7)
     for t0, g, want in ((5_000, 100, 5_099), (3, 70_000, 70_002)):
         whole_number(student.cached_positions(t0, g), want, f"wrong number of positions for {g:,} tokens after {t0:,}")
@@ -317,12 +321,13 @@ def test_cached_short(student):
 
 @checks("measure_machine", weight=2)
 def test_two_rates(student):
-    """a Machine with two positive, finite rates, from as many rounds, sizes and bytes as the caller asks for, or from the defaults"""
-    machine = student.measure_machine(128, 2**20, 3)
-    for name in ("peak_flops", "bandwidth"):
-        rate = getattr(machine, name)
-        that(isinstance(rate, int | float) and math.isfinite(rate) and rate > 0, f"{name} is not a positive number", got=rate)
-    close(machine.balance, machine.peak_flops / machine.bandwidth)
+    """the Machine has two positive, finite rates; size, num_bytes and rounds are used as given, with the right defaults"""
+    for rounds in (1, 3):
+        machine = student.measure_machine(128, 2**20, rounds)
+        for name in ("peak_flops", "bandwidth"):
+            rate, what = getattr(machine, name), f"{name} is not a positive number, with rounds={rounds}"
+            that(isinstance(rate, int | float) and math.isfinite(rate) and rate > 0, what, got=rate)
+        close(machine.balance, machine.peak_flops / machine.bandwidth)
     products(student, rounds=1, of=80, size=80, num_bytes=2**13)
     products(student, rounds=2, of=112, size=112, num_bytes=2**13)
     memory_made(student, 2**23, size=48, num_bytes=2**23, rounds=1)
@@ -337,7 +342,7 @@ def test_two_rates(student):
 
 @checks("measure_machine", weight=2)
 def test_the_work_fits_into_the_call(student):
-    """work at the rates you report takes no longer than your function took"""
+    """at the reported rates, one round takes no longer than the whole call took"""
     size, num_bytes, rounds = 256, 2**22, 4
     start = time.perf_counter()
     machine = student.measure_machine(size, num_bytes, rounds)
@@ -354,7 +359,7 @@ def test_the_work_fits_into_the_call(student):
 
 @checks("measure_machine", weight=4)
 def test_a_machine_whose_rates_are_known(student):
-    """a made-up machine of 200 GFLOP/s and 10 GB/s, whose clock nothing but its work moves; measured again in a second call"""
+    """a made-up machine of 200 GFLOP/s and 10 GB/s: the two rates are right, and a second call measures again"""
     rates_of_a_made_up_machine(student, size=256, num_bytes=2**22, rounds=7, peak_flops=2e11, bandwidth=1e10)
 
 

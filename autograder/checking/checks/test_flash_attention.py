@@ -63,7 +63,7 @@ def numbers(row):
 
 @checks("prefill_flash", weight=2)
 def test_same_tokens_as_without_a_cache(student):
-    """the ladder: greedy, four prompts of unequal lengths, the tokens of the loop without a cache"""
+    """the ladder: greedy decoding of four prompts of unequal lengths gives the tokens of the loop without a cache"""
     written(student.prefill_flash)
     model = student.model("tiny", dtype=torch.float64)
     for prompt in PROMPTS:
@@ -84,7 +84,7 @@ def test_same_tokens_as_without_a_cache(student):
 
 @checks("absorb", weight=2)
 def test_two_tiles_by_hand(student, hand):
-    """the worked example: four keys in two tiles"""
+    """the worked example, four keys in two tiles: m, l and acc after each tile"""
     case = hand["two_tiles"]
     scores, values = by_hand(case)
     state = empty(student, (1,), 1)
@@ -101,7 +101,7 @@ def test_two_tiles_by_hand(student, hand):
 
 @checks("absorb")
 def test_the_larger_tile_first(student, hand):
-    """the same tiles in the other order: the same in the end"""
+    """the worked example with its two tiles in the other order: the final m, l and acc are the same"""
     case, order = hand["two_tiles"], hand["other_order"]
     scores, values = by_hand(case)
     state = empty(student, (1,), 1)
@@ -113,18 +113,20 @@ def test_the_larger_tile_first(student, hand):
 
 @checks("absorb")
 def test_large_and_small_scores(student):
-    """scores of 2,000, -2,000 and -3,000,000,000, and some far below others: no infinity, no nan, nothing lost"""
+    """scores of 2,000, -2,000 or -3,000,000,000, or 800 above the tile before: the state is exact, without infinity or nan"""
     below = [-1.0, -2.0, 0.0, -3.0]
     for scores in ([2000.0, 1999.0, -2000.0, 2001.0], [x - 1999.0 for x in below], [x - 3e9 for x in below], [-17.0, -18.0, 0.0, 1.0]):
         tile, off = torch.tensor([scores], dtype=torch.float64), 1e-5 if scores[0] < -1e9 else 1e-9  # float64 rounds a logsumexp of -3e9
         values = torch.tensor([[1.0], [2.0], [3.0], [4.0]], dtype=torch.float64)
         for cuts in ([2, 2], [1, 3], [4]):
             same_state(absorbed(student, tile, values, cuts), state_of(tile, values), atol=off, what=f" with tiles of {cuts}")
+    tile, values = torch.tensor([[0.0, 1.0, 800.0, 799.0]], dtype=torch.float64), torch.tensor([[1.0], [2.0], [3.0], [4.0]]).double()
+    same_state(absorbed(student, tile, values, [2, 2]), state_of(tile, values), atol=1e-9, what=" where a tile is 800 above the one before")
 
 
 @checks("absorb", weight=2)
 def test_a_query_that_sees_no_key_of_a_tile(student):
-    """masked scores: a query that has seen nothing stays at -inf, 0, 0, and takes in what comes later"""
+    """a query that has seen no key has m = -inf, l = 0, acc = 0, and absorbs later keys as usual"""
     low = -math.inf
     scores = torch.tensor([[low, low, 1.0, 2.0], [0.5, low, low, low], [low, low, low, low]], dtype=torch.float64)
     values = torch.tensor([[1.0, 0.0], [2.0, 0.0], [3.0, 1.0], [4.0, 5.0]], dtype=torch.float64)
@@ -141,14 +143,14 @@ def test_a_query_that_sees_no_key_of_a_tile(student):
 
 @checks("absorb")
 def test_a_large_tile(student, rng):
-    """300 queries, tiles of 150 and 350 keys, values of width 96"""
+    """300 queries, tiles of 150 and 350 keys, values of width 96: the state is right"""
     scores, values = torch.randn(300, 500, generator=rng, dtype=torch.float64), torch.randn(500, 96, generator=rng, dtype=torch.float64)
     same_state(absorbed(student, 4 * scores, values, [150, 350]), state_of(4 * scores, values), what=" for many queries and keys")
 
 
 @checks("absorb")
 def test_tiles_in_any_layout(student, rng):
-    """scores and values whose axes were exchanged, heads of one query too: the state of the same numbers"""
+    """scores and values that are not contiguous in memory give the same state as contiguous ones"""
     for of_scores, of_values, order in (((2, 3, 5, 4), (2, 3, 6, 5), (1, 0, 3, 2)), ((5, 1, 2), (3, 5, 2), (2, 1, 0))):
         scores, values = (torch.randn(size, generator=rng, dtype=torch.float64).permute(order) for size in (of_scores, of_values))
         state = student.absorb(empty(student, scores.shape[:-1], values.shape[-1]), scores, values, _unchanged=True)
@@ -157,7 +159,7 @@ def test_tiles_in_any_layout(student, rng):
 
 @checks("absorb")
 def test_the_given_state_stays(student, rng):
-    """two tiles after one state: the first leaves it as it was"""
+    """absorb does not change the state it was given, so a second tile can start from the same state"""
     scores, values = torch.randn(3, 4, generator=rng, dtype=torch.float64), torch.randn(4, 2, generator=rng, dtype=torch.float64)
     state = student.absorb(empty(student, (3,), 2), scores[:, :2], values[:2], _unchanged=True)
     before = [part.clone() for part in fields(state)]
@@ -172,7 +174,7 @@ def test_the_given_state_stays(student, rng):
 
 @checks("finish", weight=2)
 def test_finish_by_hand(student, hand):
-    """m = ln 4, l = 2.5, acc = 13: 5.2 and ln 10"""
+    """m = ln 4, l = 2.5 and acc = 13 give out = 5.2 and lse = ln 10"""
     case = hand["two_tiles"]
     parts = [torch.tensor(part, dtype=torch.float64) for part in ([math.log(4)], [2.5], [[13.0]])]
     out, lse = pair(student.finish(student.State(*parts)))
@@ -187,7 +189,7 @@ def test_finish_by_hand(student, hand):
 
 @checks("finish")
 def test_finish_of_a_query_without_keys(student):
-    """a query that has seen no key beside one that has: 0 and -inf, no nan"""
+    """a query that has seen no key gets out = 0 and lse = -inf; the query beside it gets its own result"""
     low = -math.inf
     parts = [torch.tensor(part, dtype=torch.float64) for part in ([low, 1.0], [0.0, 2.0], [[0.0, 0.0], [3.0, -1.0]])]
     out, lse = pair(student.finish(student.State(*parts)))
@@ -198,7 +200,7 @@ def test_finish_of_a_query_without_keys(student):
 
 @checks("finish")
 def test_finish_of_many_queries(student, rng):
-    """400 queries, values of width 96"""
+    """400 queries, values of width 96: out and lse are right"""
     m, total = torch.randn(400, generator=rng, dtype=torch.float64), torch.arange(1, 401, dtype=torch.float64)
     acc = torch.randn(400, 96, generator=rng, dtype=torch.float64)
     out, lse = pair(student.finish(student.State(m, total, acc)))
@@ -208,7 +210,7 @@ def test_finish_of_many_queries(student, rng):
 
 @checks("finish", weight=2)
 def test_finish_of_two_axes(student):
-    """two axes, m of 3,000 and of -4,000,000,000, a sum of values of 0, a query without keys: the dtype, and the state stays"""
+    """m of 3,000, -4,000,000,000 and -inf on two axes: out and lse keep the dtype, and the state does not change"""
     low = -math.inf
     for dtype, off in ((torch.float64, 1e-9), (torch.float32, 1e-5)):
         m, total = torch.tensor([[[3000.0, 0.25], [-4e9, low]], [[1.5, 2.5], [4.0, 0.0]]], dtype=dtype)
@@ -232,7 +234,7 @@ def as_tuples(plan):
 
 @checks("tile_plan", weight=2)
 def test_plans_by_hand(student, hand):
-    """3 queries after 5 keys, and a square of 5 by 5: which tiles, and which need a mask"""
+    """3 queries after 5 keys, and 5 queries over 5 keys: the plan lists the right tiles, and marks those that need a mask"""
     case = hand["plan"]
     got = student.tile_plan(case["t_q"], case["t_k"], case["q_block"], case["k_block"], True)
     equal(got, as_tuples(case["tiles"]), what="wrong plan for 3 queries over 8 keys, tiles of 2 by 4, causal")
@@ -243,21 +245,21 @@ def test_plans_by_hand(student, hand):
 
 @checks("tile_plan")
 def test_plan_without_a_mask(student):
-    """not causal: every tile, none with a mask, also with more queries than keys"""
+    """not causal: the plan lists every tile, none with a mask, also with more queries than keys"""
     for arguments in ((6, 6, 2, 3), (5, 7, 2, 3), (7, 3, 4, 2), (1, 9, 4, 4)):
         same_plan(student, *arguments, False)
 
 
 @checks("tile_plan")
 def test_wide_and_high_tiles(student):
-    """tiles that are wider than high, higher than wide, short at the end, larger than the text"""
+    """causal plans are right for tiles wider than high, higher than wide, short at the end, and larger than the text"""
     for arguments in ((8, 8, 2, 4), (8, 8, 4, 2), (7, 9, 3, 4), (9, 9, 3, 8), (5, 5, 64, 64), (1, 6, 4, 4), (1, 1, 1, 1)):
         same_plan(student, *arguments, True)
 
 
 @checks("tile_plan")
 def test_plans_of_many_tiles(student):
-    """70 tiles of queries over 71 tiles of keys; tiles of 700 keys"""
+    """70 tiles of queries over 71 tiles of keys, and tiles of 700 keys: the plans are right, causal or not"""
     for arguments in ((70, 1420, 1, 20), (5, 1500, 2, 700)):
         for causal in (True, False):
             same_plan(student, *arguments, causal)
@@ -265,7 +267,7 @@ def test_plans_of_many_tiles(student):
 
 @checks("tile_plan")
 def test_too_many_queries_for_a_plan(student):
-    """causal with more queries than keys: ValueError that names both"""
+    """causal with more queries than keys raises a ValueError that names both numbers"""
     for naming in (7, 3):
         raises(ValueError, lambda: student.tile_plan(7, 3, 2, 2, True), naming=naming)
     same_plan(student, 3, 3, 2, 2, True)
@@ -276,7 +278,7 @@ def test_too_many_queries_for_a_plan(student):
 
 @checks("flash_attention")
 def test_one_head_by_hand(student, hand):
-    """the worked example through queries and keys: 5.2 and ln 10"""
+    """the worked example as one query and four keys: out = 5.2 and lse = ln 10"""
     case = hand["two_tiles"]
     scores, values = by_hand(case)
     q, k, v = torch.ones(1, 1, 1, 1, dtype=torch.float64), scores.reshape(1, 1, 4, 1), values.reshape(1, 1, 4, 1)
@@ -296,7 +298,7 @@ def compared(student, q, k, v, causal, q_block, k_block):
         (dense(q, k, v, causal=causal, scale=1.0), "The scores are not scaled."),
     ]
     if causal and q.shape[2] < k.shape[2]:
-        suspects.append((dense(q, k, v, causal=True, first=0), "The mask is aligned at the start: query 0 stands at Tk - Tq."))
+        suspects.append((dense(q, k, v, causal=True, first=0), "The mask is aligned at the start: the position of query 0 is Tk - Tq."))
     what = f" for q {tuple(q.shape)}, k {tuple(k.shape)}, causal {causal}, tiles of {q_block} by {k_block}"
     outs, lses = ([(wrong[i], told) for wrong, told in suspects] for i in (0, 1))
     close(out, want_out, atol=1e-9, rtol=1e-9, what="wrong out" + what, dtype=q.dtype, suspects=outs)
@@ -305,8 +307,9 @@ def compared(student, q, k, v, causal, q_block, k_block):
 
 @checks("flash_attention", weight=2)
 def test_attention_of_day_3(student, rng):
-    """square, ragged, one query, wide and high tiles: out and logsumexp of all scores at once"""
-    for Tq, Tk, q_block, k_block in ((6, 6, 2, 3), (7, 9, 4, 4), (1, 9, 4, 2), (9, 9, 3, 8), (10, 10, 8, 3), (5, 5, 64, 64)):
+    """out and lse equal those of attention over all scores, for T_q = T_k, T_q < T_k, one query, and wide and high tiles"""
+    tiles = ((6, 6, 2, 3), (7, 9, 4, 4), (1, 9, 4, 2), (9, 9, 3, 8), (10, 10, 8, 3), (5, 5, 64, 64), (290, 310, 280, 300))
+    for Tq, Tk, q_block, k_block in tiles:
         q, k, v = draw_heads(rng, 2, 2, 2, Tq, Tk, 4)
         for causal in (True, False):
             compared(student, q, k, v, causal, q_block, k_block)
@@ -314,7 +317,7 @@ def test_attention_of_day_3(student, rng):
 
 @checks("flash_attention")
 def test_shapes_of_real_models(student, rng):
-    """nine rows, heads of width 128 in a group of seven, 1,100 keys"""
+    """nine rows, seven query heads of width 128 on one key/value head, 1,100 keys: out and lse are right"""
     q, k, v = draw_heads(rng, 9, 7, 1, 12, 1100, 128)
     got = pair(student.flash_attention(q, k, v, causal=True, q_block=8, k_block=64))
     for name, mine, due in zip(("out", "lse"), got, dense(q, k, v, causal=True), strict=True):
@@ -323,7 +326,7 @@ def test_shapes_of_real_models(student, rng):
 
 @checks("flash_attention")
 def test_sixteen_bits(student, rng):
-    """bfloat16 and float16: worked out in float32, rounded once at the end, and lse is float32"""
+    """bfloat16 and float16: computed in float32, out rounded once at the end, lse in float32"""
     for dtype, Tq, Tk in ((torch.bfloat16, 40, 40), (torch.bfloat16, 4, 430), (torch.float16, 40, 40)):
         q, k, v = draw_heads(rng, 1, 4, 2, Tq, Tk, 20, dtype=dtype)
         out, lse = pair(student.flash_attention(q, k, v, causal=True, q_block=8, k_block=16))
@@ -334,7 +337,7 @@ def test_sixteen_bits(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_groups_of_heads(student, rng):
-    """six query heads on two key/value heads, and four on one; values of another width, heads that were transposed; two calls in turn"""
+    """3, 4 or 1 query heads for each key/value head: right for values of another width, transposed heads, and a second call"""
     for B, H, K, wide in ((2, 6, 2, 4), (1, 4, 1, 7), (1, 3, 3, 3)):
         q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in draw_heads(rng, B, H, K, 5, 8, 4, wide=wide))
         compared(student, q, k, v, True, 2, 3)
@@ -347,7 +350,7 @@ def test_groups_of_heads(student, rng):
 
 @checks("flash_attention")
 def test_masked_keys_beside_low_scores(student):
-    """scores of -2,000,000,000: what a query may not see still has no weight"""
+    """scores of -2,000,000,000: keys that a query may not see still get no weight"""
     q = torch.tensor([-(2.0**16), 1.0, 0.0, 0.0], dtype=torch.float64).repeat(1, 1, 5, 1)
     k = torch.tensor([[2.0**16, 3.0 * (n % 2), 0.0, 0.0] for n in range(5)], dtype=torch.float64)[None, None]
     v = torch.tensor([[3.0, 1.0], [0.0, 5.0], [7.0, 2.0], [4.0, 4.0], [9.0, 0.0]], dtype=torch.float64)[None, None]
@@ -358,7 +361,7 @@ def test_masked_keys_beside_low_scores(student):
 
 @checks("flash_attention")
 def test_too_many_queries(student, rng):
-    """causal with more queries than keys: ValueError that names both; without a mask they are welcome"""
+    """more queries than keys: causal raises a ValueError that names both numbers; without a mask the result is right"""
     q, k, v = draw_heads(rng, 1, 2, 1, 7, 3, 4)
     for naming in (7, 3):
         raises(ValueError, lambda: student.flash_attention(q, k, v, causal=True), naming=naming)
@@ -367,7 +370,7 @@ def test_too_many_queries(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_bytes_and_memory(student, rng):
-    """work: 640 tokens with the tiles of the default: bytes to and from slow memory as planned, and no matrix of scores"""
+    """work: 640 tokens with the default tiles of 64 by 64: bytes to and from slow memory as planned, no matrix of all scores"""
     q, k, v = draw_heads(rng, 1, 4, 2, 640, 640, 32, dtype=torch.float32)
     with student.counting(fast_bytes=128 * KIB) as work:
         out, _ = pair(student.flash_attention(q, k, v, causal=True))
@@ -389,7 +392,7 @@ def test_bytes_and_memory(student, rng):
 
 @checks("flash_attention")
 def test_memory_of_many_keys(student, rng):
-    """work: bfloat16, 4 queries after 1,996 keys: less memory at one time than the keys alone have"""
+    """work: bfloat16, 4 queries after 1,996 keys: peak memory is smaller than the keys"""
     q, k, v = draw_heads(rng, 1, 4, 2, 4, 2000, 64, dtype=torch.bfloat16)
     with student.counting() as work:
         out, _ = pair(student.flash_attention(q, k, v, causal=True))
@@ -399,7 +402,7 @@ def test_memory_of_many_keys(student, rng):
 
 @checks("flash_attention")
 def test_bytes_of_low_tiles(student, rng):
-    """work: tiles of 16 queries by 128 keys: the keys are read again for each tile of queries"""
+    """work: tiles of 16 queries by 128 keys: slow-memory bytes as planned, with the keys read again for each tile of queries"""
     q, k, v = draw_heads(rng, 1, 4, 4, 256, 256, 32, dtype=torch.float32)
     with student.counting(fast_bytes=64 * KIB) as work:
         out, _ = pair(student.flash_attention(q, k, v, causal=True, q_block=16, k_block=128))
@@ -409,7 +412,7 @@ def test_bytes_of_low_tiles(student, rng):
 
 @checks("flash_attention")
 def test_on_another_device(student, rng):
-    """on the meta device: state, mask and results are made where the queries are"""
+    """on the meta device: state, mask and results are created on the device of the queries"""
     q, k, v = draw_heads(rng, 1, 4, 2, 5, 7, 4, dtype=torch.float32)
     written(lambda *_: student.flash_attention(q, k, v, causal=True))
     on_one_device(student.flash_attention.on_meta(q, k, v, causal=True, q_block=2, k_block=3))
@@ -426,7 +429,7 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
 
 @checks("flash_attention", timing=True)
 def test_faster_than_one_key_at_a_time(race):
-    """speed: 512 tokens in tiles of 64 keys, against one key at a time"""
+    """speed: 512 tokens in tiles of 64 keys are faster than one key at a time"""
 
     def heads(rng):
         return draw_heads(rng, 1, 4, 2, 512, 512, 32, dtype=torch.float32)
@@ -442,7 +445,7 @@ def test_faster_than_one_key_at_a_time(race):
 
 @checks("standard_bytes")
 def test_standard_bytes_by_hand(student, hand):
-    """4,096 tokens of width 128, and 8 of width 2"""
+    """4,096 tokens of width 128, and 8 tokens of width 2: the bytes are right"""
     for name in ("large_bytes", "small_bytes"):  # of the small one two mistakes give the same number
         case = hand[name]
         t, Dh, size = case["t"], case["head_dim"], case["value_bytes"]
@@ -456,7 +459,7 @@ def test_standard_bytes_by_hand(student, hand):
 
 @checks("standard_bytes")
 def test_standard_bytes_of_a_rectangle(student):
-    """3 queries over 8 keys, one query, and a result that no float holds"""
+    """3 queries over 8 keys, and one query over 100: right bytes; a count too large for a float is exact"""
     for t_q, t_k, Dh, size in ((3, 8, 2, 4), (1, 100, 16, 2)):
         want = size * (t_q * Dh + 2 * t_k * Dh + t_q * Dh + 4 * t_q * t_k)
         equal(student.standard_bytes(t_q, t_k, Dh, size), want, what=f"wrong bytes for {t_q} queries and {t_k} keys")
@@ -467,7 +470,7 @@ def test_standard_bytes_of_a_rectangle(student):
 
 @checks("flash_bytes", weight=2)
 def test_flash_bytes_by_hand(student, hand):
-    """8 tokens in tiles of 2: all, causal, and with two query heads"""
+    """8 tokens in tiles of 2: the bytes without a mask, causal, and causal with two query heads in a group"""
     case = hand["small_bytes"]
     t, Dh, size, block = (case[name] for name in ("t", "head_dim", "value_bytes", "block"))
     once = "Keys and values are read again for each tile of queries."
@@ -482,7 +485,7 @@ def test_flash_bytes_by_hand(student, hand):
 
 @checks("flash_bytes")
 def test_flash_bytes_of_a_long_text(student, hand):
-    """4,096 tokens of width 128 in tiles of 128"""
+    """4,096 tokens of width 128 in tiles of 128: right bytes without a mask and causal"""
     case = hand["large_bytes"]
     t, Dh, size, block = (case[name] for name in ("t", "head_dim", "value_bytes", "block"))
     for causal, want in ((False, case["flash"]), (True, case["causal"])):
@@ -492,7 +495,7 @@ def test_flash_bytes_of_a_long_text(student, hand):
 
 @checks("flash_bytes")
 def test_flash_bytes_of_many_tiles(student):
-    """a group of seven query heads, 90 tiles of keys for a tile of queries"""
+    """a group of seven query heads, 90 tiles of keys for each tile of queries: the bytes are right"""
     want = (2 * 7 * 6 + 2 * keys_read(6, 1800, 2, 20, True)) * 80 * 2
     got = student.flash_bytes(6, 1800, 80, 2, q_block=2, k_block=20, group=7, causal=True)
     equal(got, want, what="wrong bytes for 6 queries after 1,794 keys, tiles of 2 by 20, seven query heads")
@@ -500,7 +503,7 @@ def test_flash_bytes_of_many_tiles(student):
 
 @checks("flash_bytes")
 def test_flash_bytes_at_the_limits(student):
-    """short last tiles, a result that no float holds, and causal with too many queries: ValueError that names both"""
+    """right bytes for short last tiles and for counts too large for a float; causal with T_q > T_k: ValueError naming both"""
     for causal in (True, False):
         want = (2 * 5 + 2 * keys_read(5, 11, 2, 4, causal)) * 3 * 4
         got = student.flash_bytes(5, 11, 3, 4, q_block=2, k_block=4, causal=causal)
@@ -516,7 +519,7 @@ def test_flash_bytes_at_the_limits(student):
 
 @checks("combine", weight=2)
 def test_two_parts_by_hand(student, hand):
-    """4 with ln 3 and 40/7 with ln 7: 5.2 and ln 10"""
+    """parts with out 4, lse ln 3 and out 40/7, lse ln 7 combine to out 5.2, lse ln 10"""
     case = hand["two_parts"]
     outs = torch.tensor([[[4.0]], [[40 / 7]]], dtype=torch.float64)
     lses = torch.tensor([[math.log(3)], [math.log(7)]], dtype=torch.float64)
@@ -535,7 +538,7 @@ def test_two_parts_by_hand(student, hand):
 
 @checks("combine")
 def test_parts_with_large_lse(student):
-    """lse of 1,000 and of -1,000, alone, side by side and in one query: no infinity, no nan"""
+    """parts with an lse of 1,000, of -1,000, or one of each: out and lse are right, without infinity or nan"""
     for near in ([1000.0], [-1000.0], [1000.0, -1000.0]):
         outs = torch.tensor([[[4.0]], [[8.0]]], dtype=torch.float64).repeat(1, len(near), 1)
         lses = torch.tensor([near, [x + math.log(3) for x in near]], dtype=torch.float64)
@@ -550,7 +553,7 @@ def test_parts_with_large_lse(student):
 
 @checks("combine")
 def test_parts_without_keys(student):
-    """a part without keys adds nothing, whatever its out holds; no part with a key: 0 and -inf; each query by itself"""
+    """a part in which a query sees no key adds nothing to that query; without any key: out 0, lse -inf"""
     low = -math.inf
     outs = torch.tensor([[[5.0, 1.0], [7.0, -2.0]], [[0.0, 3e5], [-4.0, 6.0]]], dtype=torch.float64)
     lses = torch.tensor([[0.5, low], [low, low]], dtype=torch.float64)
@@ -558,6 +561,9 @@ def test_parts_without_keys(student):
     close(out, torch.tensor([[5.0, 1.0], [0.0, 0.0]]), what="wrong out")
     close(lse, torch.tensor([0.5, low]), what="wrong lse")
     equal(out[1], torch.zeros(2), what="no part has a key: out is not exactly 0")
+    out, lse = pair(student.combine(outs[1:], lses[1:]))
+    equal(out, torch.zeros(2, 2), what="one part alone, which has no key: out is not exactly 0")
+    equal(lse, torch.full((2,), low), what="one part alone, which has no key: lse is not -inf")
     outs = torch.tensor([[[5.0, 1.0], [2.0, 4.0]], [[9.0, 9.0], [4.0, 8.0]]], dtype=torch.float64)
     lses = torch.tensor([[0.5, 1.0], [low, 1.0]], dtype=torch.float64)
     for order, part in (([0, 1], 1), ([1, 0], 0)):
@@ -568,7 +574,7 @@ def test_parts_without_keys(student):
 
 @checks("combine")
 def test_twenty_parts(student, rng):
-    """20 parts of 300 queries, values of width 96"""
+    """20 parts of 300 queries, values of width 96: out and lse are right"""
     outs, lses = (torch.randn(size, generator=rng, dtype=torch.float64) for size in ((20, 300, 96), (20, 300)))
     out, lse = pair(student.combine(outs, 3 * lses))
     close(out, ((3 * lses).softmax(dim=0).unsqueeze(-1) * outs).sum(dim=0), atol=1e-9, what="wrong out for 20 parts")
@@ -577,7 +583,7 @@ def test_twenty_parts(student, rng):
 
 @checks("combine")
 def test_parts_on_another_device(student):
-    """on the meta device: everything that is made is where the parts are"""
+    """on the meta device: every new tensor is created on the device of the parts"""
     on_one_device(student.combine.on_meta(torch.ones(3, 2, 4), torch.zeros(3, 2)))
 
 
@@ -592,7 +598,7 @@ def in_parts(student, q, k, v, splits):
 
 @checks("decode_splits", weight=2)
 def test_any_number_of_parts(student, rng):
-    """13 keys in 1, 2, 3, 5 and 13 parts: attention over all of them"""
+    """13 keys in 1, 2, 3, 5 or 13 parts give attention over all 13 keys"""
     q, k, v = draw_heads(rng, 2, 4, 2, 1, 13, 4)
     for splits in (1, 2, 3, 5, 13):
         in_parts(student, q, k, v, splits)
@@ -600,7 +606,7 @@ def test_any_number_of_parts(student, rng):
 
 @checks("decode_splits")
 def test_more_parts_than_keys(student, rng):
-    """3 keys in 4 and in 40 parts, one key in 2"""
+    """3 keys in 4 or 40 parts, and one key in 2 parts, give attention over all keys"""
     for keys, splits in ((3, 4), (3, 40), (1, 2)):
         q, k, v = draw_heads(rng, 1, 2, 1, 1, keys, 4)
         in_parts(student, q, k, v, splits)
@@ -608,20 +614,20 @@ def test_more_parts_than_keys(student, rng):
 
 @checks("decode_splits", weight=2)
 def test_the_number_of_parts(student, rng):
-    """work: 24 keys in 5 parts: bytes for about 5 outputs are written, not for one or more than 5; 29 in 15: no part is much the longest"""
+    """work: 24 keys in 5 parts write about 5 outputs, neither one nor more than 5; 29 keys in 15 parts of about one length"""
     cut_into_runs(student, *draw_heads(rng, 2, 48, 1, 1, 24, 4, wide=24), 5)
     runs_of_one_length(student, rng, 15)
 
 
 @checks("decode_splits")
 def test_many_parts_of_wide_heads(student, rng):
-    """1,000 keys in 20 parts, heads of width 128 in a group of seven, nine rows"""
+    """1,000 keys in 20 parts, nine rows, seven query heads of width 128 on one key/value head: out is right"""
     in_parts(student, *draw_heads(rng, 9, 7, 1, 1, 1000, 128), 20)
 
 
 @checks("decode_splits")
 def test_parts_in_sixteen_bits(student, rng):
-    """bfloat16: worked out in float32, and rounded once, at the end"""
+    """bfloat16: computed in float32, and out is rounded once at the end"""
     q, k, v = draw_heads(rng, 2, 4, 2, 1, 150, 20, dtype=torch.bfloat16)
     for splits in (1, 3):
         rounded_once(student.decode_splits(q, k, v, splits), dense(q, k, v, causal=False)[0], torch.bfloat16)
@@ -629,7 +635,7 @@ def test_parts_in_sixteen_bits(student, rng):
 
 @checks("decode_splits")
 def test_no_parts(student, rng):
-    """splits below 1: ValueError that names it"""
+    """a number of splits below 1 raises a ValueError that names the number"""
     q, k, v = draw_heads(rng, 1, 2, 1, 1, 3, 4)
     for splits in (0, -2):
         raises(ValueError, lambda splits=splits: student.decode_splits(q, k, v, splits), naming=splits)
@@ -651,7 +657,7 @@ def fed(student, model, ids, sizes, cache, **tiles):
 
 @checks("prefill_flash", weight=2)
 def test_prefill_in_any_chunks(student):
-    """two rows in chunks of 3, 1, 7 and 9, any tiles: the logits of the model without a cache"""
+    """two rows in chunks of 3, 1, 7 and 9 tokens, with any tiles: the logits of the model without a cache"""
     written(student.prefill_flash)
     ids = torch.randint(3, 1000, (2, 20), generator=torch.Generator().manual_seed(1))
     ids[1, -1] = 0  # a token like all others
@@ -681,12 +687,15 @@ def test_a_prompt_of_real_length(student):
 
 @checks("prefill_flash")
 def test_a_prompt_that_does_not_fit(student):
-    """room for 4 more tokens: 5 raise CacheFull, and 4 do not"""
+    """room for 4 more tokens: 5 raise CacheFull and leave the cache's length unchanged; 4 are accepted"""
     written(student.prefill_flash)
     ids = torch.randint(3, 1000, (1, 11), generator=torch.Generator().manual_seed(4))
     model, cache = student.model("tiny", dtype=torch.float64), student.KVCache(tiny_config(), 1, 10, dtype=torch.float64)
     student.prefill_flash(model, ids[:, :6], cache)
     raises("CacheFull", lambda: student.prefill_flash(model, ids[:, 6:], cache))
+    equal(cache.length, 6, what="wrong length of the cache after CacheFull")
+    got = student.prefill_flash(model, ids[:, 6:10], cache)
+    close(got, whole()(ids[:, :10])[:, -1], atol=1e-3, what="wrong logits of a chunk that fits, after CacheFull")
     cache = student.KVCache(tiny_config(), 1, 10, dtype=torch.float64)
     got = fed(student, model, ids[:, :10], [6, 4], cache)
     close(got, whole()(ids[:, :10])[:, -1], atol=1e-3, what="wrong logits after a chunk that just fits")
@@ -694,7 +703,7 @@ def test_a_prompt_that_does_not_fit(student):
 
 @checks("prefill_flash")
 def test_gradients_as_before(student):
-    """gradients are on or off afterwards as they were before, after CacheFull too"""
+    """gradient mode is on or off afterwards as before the call, also after CacheFull"""
     ids = torch.randint(3, 1000, (1, 3), generator=torch.Generator().manual_seed(5))
     model, cache = student.model("tiny"), student.KVCache(tiny_config(), 1, 6)
     gradient_mode_stays(student, lambda: student.prefill_flash(model, ids, cache))
@@ -704,7 +713,7 @@ def test_gradients_as_before(student):
 
 @checks("prefill_flash", weight=2)
 def test_prefill_without_a_matrix(student):
-    """work: 272 tokens, all new or after 40: no tensor as large as the matrix of scores, one pass, the head for the last token alone"""
+    """work: 272 tokens, all new or 40 cached: one pass, no matrix of all scores, the head for the last token only"""
     T, config = 272, tiny_config()
     ids = torch.randint(3, 1000, (1, T), generator=torch.Generator().manual_seed(2))
     model, want = student.model("tiny"), whole(torch.float32)(ids)[:, -1]
@@ -727,7 +736,7 @@ def test_prefill_without_a_matrix(student):
 
 @checks("prefill_flash")
 def test_the_tiles_of_a_prefill(student, rng):
-    """work: 210 tokens, a head of its own: the tiles are those of the call, 64 by 64 by default, and the prompt goes through whole"""
+    """work: 210 tokens: attention uses the q_block and k_block of the call, by default 64 by 64"""
     written(student.prefill_flash)
     model, kit = small(student, rng, vocab_size=31, num_hidden_layers=1, tie_word_embeddings=False)
     config, T = kit.config, 210
@@ -747,7 +756,7 @@ def test_the_tiles_of_a_prefill(student, rng):
 
 @checks("prefill_flash")
 def test_prefill_on_another_device(student):
-    """on the meta device: new tensors are made where the ids are"""
+    """on the meta device: new tensors are created on the device of the ids"""
     written(student.prefill_flash)
     model, cache = student.model("tiny", device="meta"), student.KVCache(tiny_config(), 1, 8, device="meta")
     on_one_device(student.prefill_flash.on_meta(model, torch.ones(1, 6, dtype=torch.int64), cache))

@@ -53,7 +53,7 @@ class Toy:
         return len(self.lengths)
 
 
-BROKEN = "the model broke down, as it was told to"
+BROKEN = "the model of this check raised this error on purpose"
 
 
 def sure_of(tokens: Tensor, vocab: int) -> Tensor:
@@ -200,7 +200,7 @@ CROP = "Hand the model the last block_size tokens, idx[:, -block_size:], in ever
 
 @checks("generate", weight=2)
 def test_greedy_by_hand(student, hand):
-    """the bigram model, greedy, by hand"""
+    """greedy decoding of the bigram model, by hand"""
     case = hand["bigram"]
     table = torch.tensor(case["probs"], dtype=torch.float64).log()
     model = Toy(lambda ids: table[ids])
@@ -214,7 +214,7 @@ def test_greedy_by_hand(student, hand):
 
 @checks("generate", weight=2)
 def test_looks_at_the_last_position_of_everything(student):
-    """a model that looks at all tokens and their order"""
+    """each step gives the model all tokens in order and takes the logits of the last position"""
     idx = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
     got = generated(student, Toy(after_all(10)), idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0)
     want = [unroll(after_all(10), row, 6, ROOMY) for row in idx.tolist()]
@@ -228,7 +228,7 @@ def test_looks_at_the_last_position_of_everything(student):
 
 @checks("generate", weight=2)
 def test_crops_to_block_size(student, hand):
-    """never more than block_size tokens at once, and always the last ones"""
+    """the model never gets more than block_size tokens, and always gets the last ones"""
     case = hand["window"]
     idx = torch.tensor([case["prompt"]])
     model = Toy(after_all(10))
@@ -249,7 +249,7 @@ def test_crops_to_block_size(student, hand):
 
 @checks("generate", weight=2)
 def test_rows_end_at_different_steps(student, hand):
-    """rows that end at different steps, greedy and drawn, and one that never does"""
+    """rows that end at different steps, greedy and drawn: an ended row is filled with EOS, other rows go on"""
     case = hand["two_rows"]
     model = Toy(after_last(case["following"]))
     idx = torch.tensor(case["prompts"])
@@ -273,15 +273,20 @@ def test_rows_end_at_different_steps(student, hand):
 
 @checks("generate")
 def test_end_of_sequence_in_the_prompt(student):
-    """EOS in the prompt is no end, and id 0 can be EOS"""
+    """an EOS in the prompt does not end a row; token 0 can be EOS"""
     idx = torch.tensor([[2, 0, 1], [1, 3, 0]])
     got = generated(student, Toy(after_last([1, 2, 3, 0])), idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, torch.tensor([[2, 3, 0, 0], [1, 2, 3, 0]]))
+    conversation = [3, 0, 4, 0, 1]
+    got = generated(student, Toy(after_all(10)), torch.tensor([conversation]), max_new_tokens=4, block_size=ROOMY, temperature=0.0,
+                    eos_token_id=0)  # fmt: skip
+    want = unroll(after_all(10), conversation, 4, ROOMY, eos=0)
+    equal(got, torch.tensor([want]), what="wrong tokens with EOS in the prompt and a model that looks at all tokens")
 
 
 @checks("generate")
 def test_stops_after_max_new_tokens(student):
-    """max_new_tokens is the limit, and 0 gives the prompt back"""
+    """without EOS, max_new_tokens tokens follow; 0 returns the prompt without a call of the model"""
     idx = torch.tensor([[1, 2, 3]])
     model = Toy(after_last([1, 2, 3, 0]))
     for eos in (None, 0):
@@ -290,11 +295,13 @@ def test_stops_after_max_new_tokens(student):
     that(model.calls == 0, "the model was called although no token was asked for", got=model.calls)
     got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
     equal(got, torch.tensor([[0, 1, 2, 3, 0, 1, 2]]))
+    got = generated(student, model, idx, max_new_tokens=600, block_size=3, temperature=0.0)
+    equal(got, torch.arange(600)[None] % 4, what="wrong tokens with max_new_tokens 600")
 
 
 @checks("generate")
 def test_work_by_hand(student, hand):
-    """100 tokens of prompt, 20 new ones: 2,190 positions"""
+    """100 prompt tokens and 20 new tokens: 2,190 positions go through the model"""
     case = hand["work"]
     model = Toy(after_last([1, 2, 3, 0]))
     idx = torch.zeros(1, case["t_prompt"], dtype=torch.int64)
@@ -315,7 +322,7 @@ def test_no_gradient(student):
 
 @checks("generate")
 def test_gradient_mode_of_the_caller(student):
-    """gradient mode is afterwards as the caller had it"""
+    """gradient mode is the same after the call as before"""
     for gradients in (True, False):
         for steps, eos, want in ((2, None, [[1, 2]]), (9, 2, [[1, 2]]), (0, None, [[]])):
             model, idx = Toy(after_last([1, 2, 0])), torch.tensor([[0]])
@@ -327,7 +334,7 @@ def test_gradient_mode_of_the_caller(student):
 
 @checks("generate")
 def test_after_an_exception(student):
-    """a model that raises: the error comes out, gradient mode is as before"""
+    """a model that raises: the error reaches the caller, and gradient mode is the same as before"""
     for gradients in (True, False):
         model = Toy(after_last([1, 2, 0]), breaks_at=2)
         with caller(student, gradients=gradients):
@@ -341,7 +348,7 @@ def test_after_an_exception(student):
 
 @checks("generate")
 def test_any_callable(student):
-    """a plain function is a model too"""
+    """the model may be a plain function"""
     got = generated(
         student, lambda text, /: after_last([1, 2, 0])(text), torch.tensor([[0], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0
     )
@@ -350,7 +357,7 @@ def test_any_callable(student):
 
 @checks("generate")
 def test_modes_of_a_module(student):
-    """a torch module and its parts stay in training or in evaluation mode, as the caller has them"""
+    """a torch module and its parts stay in training or evaluation mode, as the caller set them"""
     for training in (True, False):
         model = in_two_modes(student, training=training)
         got = generated(student, model, torch.tensor([[3], [1]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
@@ -363,7 +370,7 @@ FOUR = [2.0, 1.0, 0.0, -1.0]
 
 @checks("generate")
 def test_default_draws_from_the_model(student):
-    """without settings, the model's own distribution, row by row"""
+    """without settings, the tokens drawn for many rows follow the model's own distribution"""
     # False alarm: at most 1e-10 (see the top of this file).
     idx = torch.zeros(4_000, 1, dtype=torch.int64)
     got = generated(student, Toy(always(FOUR)), idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(1))
@@ -373,7 +380,7 @@ def test_default_draws_from_the_model(student):
 
 @checks("generate")
 def test_defaults(student):
-    """what is not given is temperature 1, no top_k, no top_p, no EOS"""
+    """the defaults are temperature 1, no top_k, no top_p and no EOS"""
     # 1,000 rows over 4,096 tokens, no two equal, one of which holds half: a temperature of 1.01 draws another token in 1 of 50 rows.
     model = Toy(always([8.1, *(-1e-4 * i for i in range(4_095))]))
     idx = torch.zeros(1_000, 1, dtype=torch.int64)
@@ -387,7 +394,7 @@ def test_defaults(student):
 
 @checks("generate")
 def test_settings_reach_the_sampler(student):
-    """temperature, top_k and top_p reach the sampler, and the logits with all of their digits"""
+    """temperature, top_k and top_p reach the sampler, and the logits reach the sampler without rounding"""
     # False alarm: at most 1e-10 for each setting (see the top of this file).
     idx = torch.zeros(4_000, 1, dtype=torch.int64)
     best = [1.0, 0.0, 0.0, 0.0]
@@ -408,7 +415,7 @@ def test_settings_reach_the_sampler(student):
 
 @checks("generate")
 def test_generator(student):
-    """draws from the generator that is given, and from nothing else"""
+    """all draws come from the given generator: an equal state gives equal tokens, a later state gives others"""
     # Two unrelated runs of 64 tokens over 8 equal ones agree with probability 2 ** -192.
     idx = torch.zeros(4, 1, dtype=torch.int64)
     options = {"max_new_tokens": 16, "block_size": ROOMY}
@@ -443,7 +450,7 @@ def test_without_a_generator(student):
 
 @checks("generate")
 def test_many_rows_and_a_large_vocabulary(student):
-    """forty rows in one call a step, all of which end at one step; EOS at the end of a large vocabulary"""
+    """forty rows share one call of the model per step; EOS may be the last token of a large vocabulary"""
     model = Toy(after_last([1, 2, 3, 0]))
     idx = torch.zeros(40, 1, dtype=torch.int64)
     got = generated(student, model, idx, max_new_tokens=5, block_size=ROOMY, temperature=0.0, eos_token_id=3)
@@ -458,7 +465,7 @@ def test_many_rows_and_a_large_vocabulary(student):
 
 @checks("generate")
 def test_two_answers(student):
-    """two answers of one shape: the second is not written over the first"""
+    """two calls with prompts of the same shape: the second result does not overwrite the first"""
     prompts = torch.tensor([[4, 2]]), torch.tensor([[7, 1]])
     model, options = after_all(10), {"max_new_tokens": 3, "block_size": ROOMY, "temperature": 0.0}
     for idx, got in zip(prompts, student.generate.again(*([model, idx] for idx in prompts), **options), strict=True):
@@ -480,7 +487,7 @@ def runs_on_a_gpu(student: Any, token: int, vocab: int, idx: Tensor, **options: 
 
 @checks("generate")
 def test_devices(student):
-    """on the meta device and on an emulated GPU: whatever is made is on idx's device"""
+    """ids on the meta device or an emulated GPU: every new tensor is on the same device"""
     for eos in (None, 0):
         options = {"max_new_tokens": 2, "block_size": ROOMY, "temperature": 0.0, "eos_token_id": eos}
         on_one_device(student.generate.on_meta(Toy(after_last([1, 2, 0])), torch.tensor([[0], [1]]), **options))
@@ -510,7 +517,7 @@ LAZY = "Work only when a token is asked for: in a function with `yield`, the cod
 
 @checks("stream", weight=2)
 def test_stream_by_hand(student, hand):
-    """the, cat, sat, <end>, one at a time"""
+    """greedy decoding of the bigram model, by hand: the tokens come one at a time"""
     case = hand["bigram"]
     table = torch.tensor(case["probs"], dtype=torch.float64).log()
     model = Toy(lambda ids: table[ids])
@@ -523,7 +530,7 @@ def test_stream_by_hand(student, hand):
 
 @checks("stream", weight=2)
 def test_stream_is_lazy(student):
-    """one call of the model for each token that is asked for"""
+    """the model is called only when a token is asked for, once per token"""
     model = Toy(after_all(10))
     tokens = iter(student.stream(model, torch.tensor([[3, 1, 4]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
     that(model.calls == 0, "the model was called before a token was asked for", got=f"{model.calls} calls", cause=LAZY)
@@ -539,7 +546,7 @@ def test_stream_is_lazy(student):
 
 @checks("stream", weight=2)
 def test_stream_is_generate(student):
-    """the same tokens as generate, greedy and drawn"""
+    """stream gives the same tokens as generate, greedy and drawn; without a generator, the drawn tokens vary"""
     idx = torch.tensor([[3, 1, 4]])
     options = {"max_new_tokens": 24, "block_size": 5}
     whole = generated(student, Toy(after_all(10)), idx, temperature=0.0, **options)
@@ -555,11 +562,13 @@ def test_stream_is_generate(student):
     equal(drawn, whole[0].tolist(), what="from the same generator state, not the tokens of generate")
     more = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], generator=generator, **options)
     that(more != drawn, "a second stream from the same generator gave the same tokens again")
+    loose = streamed(student, Toy(always([0.0] * 16)), [3, 1, 4], **options)
+    that(len(set(loose)) > 1, "without a generator, 24 draws over 16 equal tokens gave the same token each time")
 
 
 @checks("stream")
 def test_stream_filters(student):
-    """top_k and top_p reach the sampler, alone and together"""
+    """top_k and top_p reach the sampler, separately and together"""
     # Without a filter, 24 draws all give token 1 with probability 0.29 ** 24; with one of the last two, with 0.53 ** 24 at most.
     model, options = Toy(always([0.0, 0.3, 0.2, 0.1])), {"max_new_tokens": 24, "block_size": ROOMY}
     for filters in ({"top_k": 1}, {"top_p": 0.05}, {"top_k": 2, "top_p": 0.5}):
@@ -569,7 +578,7 @@ def test_stream_filters(student):
 
 @checks("stream")
 def test_two_streams_of_the_same_ids(student):
-    """two streams of the same ids, side by side: neither changes the ids or the other's tokens"""
+    """two streams of the same ids, read in turn: neither changes the ids or the tokens of the other"""
     prompt, model = [2, 7, 1], Toy(after_all(10))
     for block_size in (ROOMY, 3):  # 3: the prompt fills the window
         options, idx = {"max_new_tokens": 4, "block_size": block_size, "temperature": 0.0}, torch.tensor([prompt])
@@ -582,7 +591,7 @@ def test_two_streams_of_the_same_ids(student):
 
 @checks("stream")
 def test_stream_crops(student):
-    """never more than block_size tokens at once"""
+    """the model never gets more than block_size tokens"""
     model = Toy(after_all(10))
     got = streamed(student, model, [5, 6, 7, 8, 9, 1], max_new_tokens=5, block_size=4, temperature=0.0)
     equal(got, unroll(after_all(10), [5, 6, 7, 8, 9, 1], 5, 4))
@@ -591,16 +600,16 @@ def test_stream_crops(student):
 
 @checks("stream")
 def test_stream_ends(student):
-    """EOS in the prompt is no end, id 0 and id 300 can be EOS, EOS can come last, and 0 tokens are none"""
+    """only a generated EOS ends the stream early, whatever the id of EOS; max_new_tokens = 0 gives no tokens"""
     model = Toy(after_last([1, 2, 3, 0]))
     got = streamed(student, model, [2, 0, 1], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, [2, 3, 0])
     equal(streamed(student, model, [2, 0], max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0), [1, 2, 3, 0])
     got = streamed(student, model, [0, 1], max_new_tokens=3, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, [2, 3, 0], what="wrong tokens with max_new_tokens 3, when EOS is the third")
-    large = Toy(after_last([300] * 301))
-    got = streamed(student, large, [5], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=300)
-    equal(got, [300], what="wrong tokens with EOS 300")
+    large = Toy(after_last([40_000] * 40_001))
+    got = streamed(student, large, [5], max_new_tokens=4, block_size=ROOMY, temperature=0.0, eos_token_id=40_000)
+    equal(got, [40_000], what="wrong tokens with EOS 40,000")
     got = streamed(student, model, [0], max_new_tokens=6, block_size=ROOMY, temperature=0.0)
     equal(got, [1, 2, 3, 0, 1, 2])
     before = model.calls
@@ -624,7 +633,7 @@ def test_stream_runs_quietly(student):
 
 @checks("stream")
 def test_stream_between_two_tokens(student):
-    """between two tokens gradient mode is the caller's"""
+    """gradient mode is as the caller set it between two tokens, and after the stream is dropped"""
     for gradients in (True, False):
         model = Toy(after_last([1, 2, 0]))
         with caller(student, gradients=gradients):
@@ -642,7 +651,7 @@ def test_stream_between_two_tokens(student):
 
 @checks("stream")
 def test_stream_modes_of_a_module(student):
-    """a torch module and its parts stay in training or in evaluation mode, between two tokens too"""
+    """a torch module and its parts stay in training or evaluation mode, also between two tokens"""
     for training in (True, False):
         model = in_two_modes(student, training=training)
         tokens = iter(student.stream(model, torch.tensor([[1, 4]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0))
@@ -654,7 +663,7 @@ def test_stream_modes_of_a_module(student):
 
 @checks("stream")
 def test_stream_while_the_caller_trains(student):
-    """the gradient mode that the caller sets between two tokens stays set"""
+    """the caller changes gradient mode between two tokens: the new mode stays set"""
     model = Toy(after_last([1, 2, 0]))
     with caller(student, gradients=False):
         tokens = iter(student.stream(model, torch.tensor([[0]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0))
@@ -673,7 +682,7 @@ def test_stream_while_the_caller_trains(student):
 
 @checks("stream")
 def test_stream_after_an_exception(student):
-    """a model that raises: the error comes out, gradient mode is as before"""
+    """a model that raises: the error reaches the caller, and gradient mode is the same as before"""
     for gradients in (True, False):
         model = Toy(after_last([1, 2, 0]), breaks_at=2)
         with caller(student, gradients=gradients):
@@ -686,7 +695,7 @@ def test_stream_after_an_exception(student):
 
 @checks("stream")
 def test_stream_defaults(student):
-    """what is not given is temperature 1, no top_k, no top_p, no EOS"""
+    """the defaults are temperature 1, no top_k, no top_p and no EOS"""
     # One token of 1,024 holds half, no two are equal: a temperature of 1.01 draws another one in about 1 of 60 steps or more often.
     model, options = always([6.9, *(-1e-4 * i for i in range(1_023))]), {"max_new_tokens": 600, "block_size": 1}
     plain = streamed(student, model, [0], generator=student.generator(4), **options)

@@ -56,7 +56,7 @@ def seeded(seed: int) -> torch.Generator:
 
 @checks("generate_cached", weight=3)
 def test_same_tokens_as_without_a_cache(student):
-    """the ladder: greedy, four prompts of unequal lengths, two logits that nearly tie: the tokens of the loop without a cache"""
+    """greedy, four prompts of unequal lengths and two nearly tied logits: the same tokens as without a cache"""
     for prompt in PROMPTS:
         idx = tiny_ids(prompt)
         got = generated(student, student.model("tiny", dtype=torch.float64), idx, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
@@ -72,7 +72,7 @@ def test_same_tokens_as_without_a_cache(student):
 
 @checks("KVCache", weight=2)
 def test_append_gives_all_so_far(student, rng):
-    """three appends to one layer: everything so far, keys and values apart, and the length is an int"""
+    """three appends to one layer: append returns all keys and values stored so far, and length is an int"""
     twin = Twin(student, rng, small_config(num_hidden_layers=1), 2, 8)
     for t in (3, 1, 2):
         twin.append(0, t)
@@ -83,7 +83,7 @@ def test_append_gives_all_so_far(student, rng):
 
 @checks("KVCache", weight=2)
 def test_layers_count_for_themselves(student, rng, hand):
-    """two layers in turn: each its own tokens, its own count"""
+    """appends to two layers in turn: every layer has its own tokens, and length is the count of the last layer"""
     case = hand["two_layers"]
     twin = Twin(student, rng, small_config(num_hidden_layers=2), 1, case["max_len"])
     equal(twin.cache.length, 0, what="a new cache is not empty")
@@ -94,7 +94,7 @@ def test_layers_count_for_themselves(student, rng, hand):
 
 @checks("KVCache")
 def test_bytes_by_hand(student, rng, hand):
-    """SmolLM2 in 16 bits: 23,040 bytes for each token of room"""
+    """SmolLM2 in 16 bits: nbytes is 23,040 for each token of room, also after an append"""
     smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
     for dtype, name in ((torch.bfloat16, "bytes_per_token"), (torch.float32, "bytes_per_token_float32")):
         for batch, max_len in ((1, 64), (3, 20)):
@@ -108,7 +108,7 @@ def test_bytes_by_hand(student, rng, hand):
 
 @checks("KVCache", weight=2)
 def test_full_means_nothing_written(student, rng):
-    """too many tokens for a layer: CacheFull, and the cache is as it was"""
+    """an append that does not fit raises CacheFull, writes nothing and changes no count"""
     twin = Twin(student, rng, small_config(), 1, 5)
     twin.append(0, 3)
     twin.append(1, 3)
@@ -133,7 +133,7 @@ def test_full_means_nothing_written(student, rng):
 
 @checks("KVCache")
 def test_reset_empties(student, rng):
-    """reset: empty again, every layer, with all of its room, in the same memory"""
+    """after reset, every layer is empty and has all its room, and no new memory is allocated"""
     twin = Twin(student, rng, small_config(num_hidden_layers=3), 2, 4)
     before = twin.cache.nbytes
     for _ in range(2):
@@ -163,7 +163,7 @@ def test_reset_empties(student, rng):
 
 @checks("KVCache")
 def test_dtype_and_device(student, rng):
-    """dtype and device are those that were asked for, in two caches side by side; each dtype's largest numbers are stored"""
+    """the cache has the given dtype and device, and stores numbers near the largest of each dtype"""
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         twins = [Twin(student, rng, small_config(), 1, 4, dtype=dtype, device=device) for device in ("cpu", torch.device("cpu"))]
         for t in (2, 1):
@@ -184,7 +184,7 @@ def test_dtype_and_device(student, rng):
 
 @checks("KVCache")
 def test_memory_lies_where_it_was_asked_for(student):
-    """on the meta device, which has shapes and no values: keys and values lie there, and so does what append gives"""
+    """a cache on the meta device: append returns keys and values on the meta device"""
     config = small_config(num_hidden_layers=2)
     for device in ("meta", torch.device("meta")):
         cache = student.KVCache(config, 2, 6, torch.float64, device)
@@ -197,7 +197,7 @@ def test_memory_lies_where_it_was_asked_for(student):
 
 @checks("KVCache", weight=2)
 def test_append_writes_the_new_tokens_only(student):
-    """work: an append writes its own tokens and no old ones: after 4 tokens, after 1,000, 40 in a row, and 40,000 tokens at once"""
+    """work: an append writes only its new tokens: after 4, after 1,000, 40 times in turn, and 40,000 tokens in one append"""
     bytes_written = {}
     for layers, max_len, n in ((1, 8, 4), (6, 1024, 1000)):
         config = small_config(num_hidden_layers=layers, num_key_value_heads=4, head_dim=16)
@@ -240,7 +240,7 @@ def test_append_writes_the_new_tokens_only(student):
 
 @checks("forward_cached", weight=2)
 def test_whole_prompt(student):
-    """a prompt in one go: the logits of the model without a cache; one token too many is CacheFull"""
+    """a prompt in one call gives the logits of the model without a cache; one more token raises CacheFull"""
     written(student.forward_cached)
     ids = tiny_ids(PROMPTS[2])
     for dtype in (torch.float32, torch.float64):
@@ -267,13 +267,13 @@ def chunks_by_stages(student, ids, sizes):
 
 @checks("forward_cached", weight=2)
 def test_token_by_token(student):
-    """one token at a time: the same logits"""
+    """one token per call gives the logits of the model without a cache"""
     chunks_by_stages(student, tiny_ids(PROMPTS[2])[:, :8], [1] * 8)  # of more calls not every number is recorded
 
 
 @checks("forward_cached", weight=2)
 def test_any_chunks(student):
-    """three rows in chunks of 3, 1, 5 and 2: the same logits"""
+    """three rows in chunks of different sizes give the logits of the model without a cache"""
     ids = torch.randint(3, 1000, (3, 11), generator=torch.Generator().manual_seed(1))
     for sizes in ([3, 1, 5, 2], [1, 10], [10, 1]):
         chunks_by_stages(student, ids, sizes)
@@ -281,7 +281,7 @@ def test_any_chunks(student):
 
 @checks("forward_cached")
 def test_models_of_other_settings(student):
-    """models with another head than the embedding, another base of RoPE, another eps"""
+    """models with an untied head, another rope_theta and another rms_norm_eps: the logits are right"""
     for changes in ({"tie_word_embeddings": False}, {"tie_word_embeddings": False, "rope_theta": 1_000.0, "rms_norm_eps": 0.5}):
         model, kit = small(student, seeded(10), vocab_size=29, **changes)
         ids = torch.randint(29, (2, 9), generator=seeded(11))
@@ -292,7 +292,7 @@ def test_models_of_other_settings(student):
 
 @checks("forward_cached")
 def test_far_into_a_text(student):
-    """far into a text: odd positions above 256 in bfloat16, positions above 2,048, a long chunk that does not fit"""
+    """positions above 256 in bfloat16 and above 2,048 in float64: the logits are right; a long chunk that does not fit is refused"""
     ids = torch.randint(3, 1000, (1, 320), generator=seeded(12))
     cache = student.KVCache(tiny_config(), 1, 320, dtype=torch.bfloat16)
     got = in_chunks(student, student.model("tiny", dtype=torch.bfloat16), ids, [280, 39, 1], cache)
@@ -320,7 +320,7 @@ def test_far_into_a_text(student):
 
 @checks("forward_cached")
 def test_forward_leaves_the_caller_alone(student):
-    """two texts in turn: the first one's logits stay; gradient mode is the caller's, on or off, after CacheFull too"""
+    """a later call does not change earlier logits; gradient mode stays as it was, also after CacheFull"""
     answers_of_two_texts(student, seeded(20), student.forward_cached, stored=3, t=2, every_logit=True)
     model, ids = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[0])
     want = whole()(ids)
@@ -339,7 +339,7 @@ def test_forward_leaves_the_caller_alone(student):
 
 @checks("forward_cached")
 def test_two_texts_do_not_mix(student):
-    """two caches side by side, and one that is reset: nothing of another text is left"""
+    """two caches used in turn, and a cache after reset: no token of another text has an effect"""
     model = student.model("tiny", dtype=torch.float64)
     one, two = tiny_ids(PROMPTS[0])[:, :4], tiny_ids(PROMPTS[2])[:, :6]
     caches = [student.KVCache(tiny_config(), 1, 8, dtype=torch.float64) for _ in range(2)]
@@ -354,7 +354,7 @@ def test_two_texts_do_not_mix(student):
 
 @checks("forward_cached")
 def test_only_new_tokens_are_computed(student, reference):
-    """work: one token after 64 costs one position"""
+    """work: one token after 64 tokens costs one position"""
     ids = torch.randint(3, 1000, (1, 65), generator=torch.Generator().manual_seed(2))
     model = student.model("tiny")
     cache = student.KVCache(tiny_config(), 1, 80)
@@ -372,7 +372,7 @@ def test_only_new_tokens_are_computed(student, reference):
 
 @checks("forward_cached")
 def test_forward_on_another_device(student):
-    """on the meta device: positions and mask are made where the ids are"""
+    """ids on the meta device: every new tensor is on the meta device"""
     cache = student.KVCache(tiny_config(), 2, 8, device="meta")
     for t in (3, 1):
         on_one_device(student.forward_cached.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
@@ -383,7 +383,7 @@ def test_forward_on_another_device(student):
 
 @checks("prefill", weight=2)
 def test_prefill_in_two_chunks(student):
-    """the logits after the last token, of a prompt and of its next chunk, in the model's dtype"""
+    """a prompt and its next chunk: each call returns the logits after its last token, in the model's dtype"""
     written(student.prefill)
     ids = tiny_ids(PROMPTS[2])
     cache = student.KVCache(tiny_config(), 1, 64, dtype=torch.float64)
@@ -395,7 +395,7 @@ def test_prefill_in_two_chunks(student):
 
 @checks("prefill")
 def test_prefill_fills_the_cache(student):
-    """what a prefill of seven rows stored serves the next token; too long a chunk is CacheFull"""
+    """seven rows: after a prefill, the next token gets the right logits; a chunk that does not fit raises CacheFull"""
     ids = torch.randint(3, 1000, (7, 7), generator=torch.Generator().manual_seed(3))
     cache = student.KVCache(tiny_config(), 7, 9, dtype=torch.float64)
     model = student.model("tiny", dtype=torch.float64)
@@ -407,7 +407,7 @@ def test_prefill_fills_the_cache(student):
 
 @checks("prefill")
 def test_prefill_passes_once(student):
-    """work: a prompt of 30 tokens is 30 positions"""
+    """work: a prompt of 30 tokens costs 30 positions"""
     ids = torch.randint(3, 1000, (1, 30), generator=seeded(15))
     cache = student.KVCache(tiny_config(), 1, 32)
     with student.counting() as work:
@@ -419,7 +419,7 @@ def test_prefill_passes_once(student):
 
 @checks("prefill")
 def test_prefill_on_another_device(student):
-    """on the meta device: positions and mask are made where the ids of prompt and next chunk are"""
+    """ids on the meta device, a prompt and its next chunk: every new tensor is on the meta device"""
     cache = student.KVCache(tiny_config(), 2, 8, device="meta")
     for t in (3, 2):
         on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
@@ -427,7 +427,7 @@ def test_prefill_on_another_device(student):
 
 @checks("prefill")
 def test_prefill_of_two_prompts_and_two_models(student):
-    """two prompts in turn, a long one through two models, of which one has a head of its own: the logits of each"""
+    """two prompts in turn, and a long prompt through a tied and an untied model: each result is right and stays the same"""
     answers_of_two_texts(student, seeded(20), student.prefill, stored=0, t=5)
     ids = torch.randint(17, (2, 389), generator=seeded(16))
     for number, tied in ((1, True), (2, False)):
@@ -439,7 +439,7 @@ def test_prefill_of_two_prompts_and_two_models(student):
 
 @checks("decode_step", weight=2)
 def test_decode_step_by_step(student):
-    """five steps after a prompt, two rows; three more after another prompt, in the same cache after reset"""
+    """two rows, five steps after a prompt, then three steps after another prompt in the reset cache: the logits are right"""
     written(student.decode_step)
     ids = torch.randint(3, 1000, (2, 9), generator=torch.Generator().manual_seed(4))
     model = student.model("tiny", dtype=torch.float64)
@@ -456,7 +456,7 @@ def test_decode_step_by_step(student):
 
 @checks("decode_step")
 def test_decode_step_from_nothing(student):
-    """a first token into an empty cache, of a model with a head of its own; one into a full cache is CacheFull"""
+    """an empty cache and an untied model: the first token gets the right logits; a full cache raises CacheFull"""
     model, kit = small(student, seeded(19), vocab_size=90, tie_word_embeddings=False)
     cache = student.KVCache(kit.config, 1, 2, dtype=torch.float64)
     ids = torch.tensor([[5, 80]])
@@ -467,7 +467,7 @@ def test_decode_step_from_nothing(student):
 
 @checks("decode_step")
 def test_decode_costs_one_position(student):
-    """work: a step after 150 tokens costs one position a row, and sees all of them"""
+    """work: a step after 150 tokens costs one position per row and uses all 150 tokens"""
     ids = torch.randint(3, 1000, (2, 151), generator=seeded(22))
     model, cache = student.model("tiny"), student.KVCache(tiny_config(), 2, 160)
     student.forward_cached(model, ids[:, :150], cache)
@@ -480,7 +480,7 @@ def test_decode_costs_one_position(student):
 
 @checks("decode_step")
 def test_decode_tells_two_texts_apart(student):
-    """two texts with the same newest token: each has its own logits, and the first ones stay"""
+    """two texts with the same newest token: each text gets its own logits, and the first logits stay the same"""
     answers_of_two_texts(student, seeded(20), student.decode_step, stored=4, t=1)
 
 
@@ -489,7 +489,7 @@ def test_decode_tells_two_texts_apart(student):
 
 @checks("generate_cached", weight=2)
 def test_every_token_passes_once(student, reference, hand):
-    """work: 100 tokens of prompt and 20 new ones are 119 positions; no gradient; no rebuild in a window that just has room"""
+    """work: 100 prompt tokens and 20 new tokens cost 119 positions, without gradients; a text that just fits is not recomputed"""
     case = hand["positions"]
     t0, g, positions = (case[name][0] for name in ("t0", "g", "cached"))
     idx = torch.randint(3, 1000, (1, t0), generator=torch.Generator().manual_seed(5))
@@ -511,7 +511,7 @@ def test_every_token_passes_once(student, reference, hand):
 
 @checks("generate_cached")
 def test_work_ends_with_the_rows(student):
-    """work: no step after the last row has ended, no rebuild when one of two has"""
+    """work: no step after the last row has ended, and no recomputed text when only one of two rows has ended"""
     idx = torch.randint(3, 1000, (2, 4), generator=seeded(24))
     options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
     free = unrolled(whole(), idx, 5, ROOMY)  # the first row's third new token is EOS below; the second row never has it
@@ -528,7 +528,7 @@ def test_work_ends_with_the_rows(student):
 
 @checks("generate_cached")
 def test_draws_from_the_generator_that_is_given(student):
-    """draws: from the generator that is given, which moves on, or else from torch's global state"""
+    """all draws come from the given generator, which moves on, or else from torch's global state"""
     # Two unrelated runs of 48 tokens over 8 equal ones agree with probability 2 ** -144.
     model, idx = believing(student, [[0.0] * 8] * 8), torch.zeros(2, 1, dtype=torch.int64)
     options, generator = {"max_new_tokens": 24, "block_size": ROOMY}, student.generator(24)
@@ -538,12 +538,15 @@ def test_draws_from_the_generator_that_is_given(student):
     that(len(set(map(tuple, first.T.tolist()))) > 1, "every step drew the same tokens")
     again = generated(student, model, idx, generator=student.generator(24), **options)
     equal(again, first, what="a generator in the same state gave other tokens")
+    generator = student.generator(24)
+    parts = [generated(student, model, idx, generator=generator, max_new_tokens=12, block_size=ROOMY) for _ in range(2)]
+    equal(torch.cat(parts, dim=1), first, what="12 tokens and 12 more from one generator are not the tokens of one run of 24")
     draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
 
 
 @checks("generate_cached")
 def test_runs_know_nothing_of_each_other(student):
-    """one run after another: nothing of the earlier prompt is left, and the earlier answer stays"""
+    """a run is not affected by an earlier run, even one that ended early or failed, and earlier results stay the same"""
     model, kit = small(student, seeded(25), vocab_size=23)
     one = torch.randint(23, (2, 7), generator=seeded(26))
     other = torch.stack((one[0], one[1].flip(0)))
@@ -566,7 +569,7 @@ def test_runs_know_nothing_of_each_other(student):
 
 @checks("generate_cached", weight=2)
 def test_the_window_slides(student, hand):
-    """past block_size, of 8 tokens or of hundreds: still the tokens of the loop without a cache"""
+    """texts longer than block_size, which is 8 or in the hundreds: the same tokens as without a cache"""
     case = hand["window"]
     model = student.model("tiny", dtype=torch.float64)
     for t0, block_size in ((case["t0"], case["block_size"]), (8, 8), (12, 8)):
@@ -582,7 +585,7 @@ def test_the_window_slides(student, hand):
 
 @checks("generate_cached", weight=2)
 def test_rows_of_a_batch(student, rng):
-    """a batch: each row as it would be alone"""
+    """every row of a batch gets the tokens that it gets alone"""
     model, kit = small(student, rng, vocab_size=61, num_hidden_layers=3)
     idx = torch.randint(61, (5, 4), generator=rng).T  # in memory it lies column by column
     got = generated(student, model, idx, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
@@ -591,15 +594,18 @@ def test_rows_of_a_batch(student, rng):
 
 @checks("generate_cached")
 def test_rows_end_for_themselves(student):
-    """EOS: rows end at different steps, EOS in the prompt is no end, id 0 can be EOS"""
+    """rows end at different steps; an EOS in the prompt does not end a row; token 0 can be EOS"""
     idx = torch.tensor([[2, 0, 1], [1, 0, 3], [0, 1, 0]])
     got = generated(student, sure_after(student, [1, 2, 3, 0]), idx, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, torch.tensor([[2, 3, 0, 0], [0, 0, 0, 0], [1, 2, 3, 0]]))
+    wide = head_only(student, torch.float32, 1.0, {33_000: [1.0]}, V=34_000).there
+    got = generated(student, wide, torch.tensor([[7, 33_500]]), max_new_tokens=3, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.full((1, 3), 33_000), what="wrong tokens of a vocabulary of 34,000")
 
 
 @checks("generate_cached")
 def test_stops_where_it_should(student):
-    """max_new_tokens is the limit, 0 gives the prompt back, the EOS of the model's config ends nothing"""
+    """max_new_tokens tokens follow, and 0 returns the prompt; the EOS in the model's config does not end a row"""
     model, idx = sure_after(student, [1, 2, 3, 0]), torch.tensor([[1, 2, 3]])
     for steps, want in ((7, [[0, 1, 2, 3, 0, 1, 2]]), (1, [[0]])):
         got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0)
@@ -615,7 +621,7 @@ def test_stops_where_it_should(student):
 
 @checks("generate_cached")
 def test_settings_reach_the_sampler(student):
-    """temperature, top_k and top_p reach the sampler, in both phases, alone and together"""
+    """temperature, top_k and top_p, alone and combined, reach the sampler after the prefill and after a decode step"""
     # False alarm: at most 1e-10 for each setting (see autograder/checking/checks/test_generation.py).
     model, idx = believing(student, [FOUR] * 4), torch.zeros(1_000, 1, dtype=torch.int64)
     best = [1.0, 0.0, 0.0, 0.0]
@@ -638,7 +644,7 @@ def test_settings_reach_the_sampler(student):
 
 @checks("generate_cached")
 def test_generate_on_another_device(student):
-    """on the meta device: the cache, and all else that is made, is on idx's device"""
+    """idx on the meta device: the cache and every other new tensor are on the meta device"""
     model, idx = student.model("tiny", device="meta"), torch.ones(2, 3, dtype=torch.int64)
     for block_size in (16, 3):
         for eos in (None, 5):
@@ -648,7 +654,7 @@ def test_generate_on_another_device(student):
 
 @checks("generate_cached", weight=2)
 def test_defaults_of_the_loop(student):
-    """what is not given is temperature 1.0, no top_k, no top_p and no EOS: the same draws from the same state"""
+    """the defaults are temperature 1.0, no top_k, no top_p and no EOS"""
     # Of 24,000 draws 1 in 1,000 falls to the tokens that even top_p = 0.999 would cut: none with probability 4e-11.
     model, idx = believing(student, [[-0.1 * v for v in range(64)]] * 64), torch.zeros(1_000, 1, dtype=torch.int64)
     given = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
@@ -661,7 +667,7 @@ def test_defaults_of_the_loop(student):
 
 @checks("generate_cached")
 def test_gradient_mode_is_given_back(student):
-    """gradients: as the caller had them, after a run and after one that the sampler refused"""
+    """the caller's gradient mode is restored after a run, and after a run in which the sampler raised an error"""
     ids = torch.ones(1, 3, dtype=torch.int64)
     options = {"max_new_tokens": 2, "block_size": ROOMY}
 
@@ -708,7 +714,7 @@ def best_of_all(prompt: torch.Tensor, got: torch.Tensor, wanted: torch.Tensor) -
 
 @checks("generate_cached", weight=2, timing=True)
 def test_faster_than_without_a_cache(race):
-    """speed: 64 tokens after a prompt of 512, against the loop without a cache"""
+    """speed: 64 tokens after a prompt of 512, compared with the loop without a cache"""
 
     def prompt(rng):
         return random_prompt(rng, 512)
@@ -721,7 +727,7 @@ def test_faster_than_without_a_cache(race):
 
 @checks("forward_cached", timing=True)
 def test_a_step_hardly_grows(race):
-    """speed: a step after 1,024 tokens against one after 128"""
+    """speed: a step after 1,024 tokens, compared with a step after 128 tokens"""
 
     def text(rng, size):
         return random_prompt(rng, size + 16)
@@ -740,7 +746,7 @@ def test_a_step_hardly_grows(race):
 
 @checks("KVCache", gpu=True)
 def test_memory_on_a_gpu(student):
-    """GPU: the memory is on the device that was asked for"""
+    """GPU: the cache's memory is on the given device"""
     cache = student.KVCache(small_config(), 1, 4, torch.bfloat16, "cuda")
     new = torch.ones(1, 2, 3, 6, dtype=torch.bfloat16, device="cuda")
     for got in cache.append(0, new, new):
@@ -750,7 +756,7 @@ def test_memory_on_a_gpu(student):
 
 @checks("generate_cached", gpu=True)
 def test_same_tokens_on_a_gpu(student):
-    """GPU: the tokens of the loop without a cache on the CPU"""
+    """GPU: the same tokens as the loop without a cache gives on the CPU"""
     idx = tiny_ids(PROMPTS[2])
     model = student.model("tiny", dtype=torch.float64, device="cuda")
     for block_size in (ROOMY, 16):

@@ -39,7 +39,7 @@ def trace(student, arrival: float, delays: list[float]):
 
 @checks("Trace", weight=2)
 def test_one_request_by_hand(student, hand):
-    """300 ms to the first of 50 tokens, then one every 20 ms"""
+    """50 tokens, the first after 300 ms, then one every 20 ms: TTFT, TPOT and end-to-end latency are right, by hand"""
     case = hand["one_request"]
     made = trace(student, 0.0, [case["ttft_seconds"]] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
     plain = "a Trace is a tuple here, which is taken for a plain pair"
@@ -61,7 +61,7 @@ def test_one_request_by_hand(student, hand):
 
 @checks("Trace")
 def test_arrival_is_not_zero(student):
-    """a request that arrives in the middle of the day"""
+    """a request that does not arrive at time 0: TTFT and end-to-end latency are measured from the arrival"""
     made = student.Trace(1000.0, [1000.5, 1000.75, 1001.5])
     absolute = "This is a time on the clock. A latency runs from the arrival."
     close(made.ttft, 0.5, what="wrong ttft", suspects=[(1000.5, absolute)])
@@ -71,7 +71,7 @@ def test_arrival_is_not_zero(student):
 
 @checks("Trace")
 def test_tpot_is_a_mean_of_gaps(student):
-    """uneven gaps: TPOT is their mean, not the middle one and not a share of the whole"""
+    """uneven gaps: TPOT is the mean gap, not the median gap, and leaves out the wait for the first token"""
     made = student.Trace(2.0, [4.0, 4.25, 4.5, 6.0])
     close(made.ttft, 2.0, what="wrong ttft")
     close(
@@ -84,8 +84,8 @@ def test_tpot_is_a_mean_of_gaps(student):
 
 @checks("Trace")
 def test_the_clock_may_start_anywhere(student):
-    """a clock that counts from 1970, and one that passes 0"""
-    for arrival in (1_600_000_000.0, -1.25):
+    """a clock that counts from 1970, or a clock that passes 0: every latency is right"""
+    for arrival in (1_600_000_000.0, -1.25, -0.25):
         made, clock = trace(student, arrival, [0.75, 0.5, 0.125]), f"on a clock that shows {arrival:,} at the arrival"
         close(made.ttft, 0.75, what=f"wrong ttft {clock}")
         equal(list(made.itl), [0.5, 0.125], what=f"wrong itl {clock}")
@@ -95,7 +95,7 @@ def test_the_clock_may_start_anywhere(student):
 
 @checks("Trace")
 def test_gaps_of_no_time(student):
-    """two tokens have one gap, tokens at one time have a gap of 0, and microseconds are not rounded"""
+    """two tokens have one gap, tokens at the same time have a gap of 0, and microseconds are not rounded"""
     for request in ([0.5, 0.75], [1.0, 2.5]):  # one arrival, as many tokens, other times
         made = trace(student, 3.0, request)
         close(made.tpot, request[1], what=f"wrong tpot of two tokens, the gap between which is {request[1]} s")
@@ -113,7 +113,7 @@ def test_gaps_of_no_time(student):
 
 @checks("Trace")
 def test_a_long_answer_asked_twice(student):
-    """1,300 tokens: all of their gaps; no figure and no time changes, however often it is asked"""
+    """1,300 tokens: every gap is in itl, and reading the figures twice changes neither figures nor token times"""
     delays = [0.5] * 1200 + [0.25] * 100
     made = trace(student, 3.0, delays)
     for again in ("", " when it is asked again"):
@@ -124,7 +124,7 @@ def test_a_long_answer_asked_twice(student):
 
 @checks("Trace")
 def test_one_token_has_no_gap(student):
-    """a single token: no gap, a TPOT of 0, and both other times alike"""
+    """a single token: itl is empty, TPOT is 0, and TTFT equals end-to-end latency"""
     made = student.Trace(3.0, [3.5])
     equal(list(made.itl), [], what="wrong itl")
     close(made.tpot, 0.0, what="wrong tpot")
@@ -134,7 +134,7 @@ def test_one_token_has_no_gap(student):
 
 @checks("record", weight=2)
 def test_record_on_a_virtual_clock(student):
-    """the clock before the first token and after each"""
+    """the arrival is read from the clock before the first token is made, each token time when that token comes"""
     clock = Clock(10.0)
     made = student.record(clock.stream([0.5, 0.25, 0.125]), clock)
     that(clock.looks > 0, "the clock that was given was never read", cause="Call `clock()`; time.perf_counter is only one such clock.")
@@ -146,7 +146,7 @@ def test_record_on_a_virtual_clock(student):
 
 @checks("record")
 def test_record_keeps_every_token(student):
-    """as many times as tokens, and one look at the clock for each of them and for the arrival; no other clock is read"""
+    """the given clock is read once for the arrival and once per token, and no other clock is read"""
     for count in (7, 1_200):
         clock = Clock()
         made = student.record(clock.stream([1.0] * count), clock)
@@ -170,7 +170,7 @@ def no_other_clock(student, delays: list[float]) -> None:
 
 @checks("record")
 def test_a_list_of_equal_tokens(student):
-    """a list is a stream too, and equal tokens have a time each"""
+    """the stream may be a list, and equal tokens each get a time of their own"""
     clock = Clock(2.0)
 
     def ticking() -> float:
@@ -184,17 +184,18 @@ def test_a_list_of_equal_tokens(student):
 
 @checks("record")
 def test_times_as_the_clock_shows_them(student):
-    """two tokens at one time, on a clock that passes 0 and on one that counts from 1970: each time as the clock shows it"""
+    """tokens at the same time, on a clock that passes 0 or counts from 1970: the times in the trace are exactly the clock's"""
     delays = [0.25, 0.0, 2.0**-21, 0.5]
     for start in (-0.5, 1_600_000_000.0):
         clock = Clock(start)
         made = student.record(clock.stream(delays), clock)
+        close(made.arrival, start, atol=0.0, rtol=0.0, what=f"wrong arrival on a clock that starts at {start:,}")
         equal(list(made.token_times), times(start, delays), what=f"wrong token times on a clock that starts at {start:,}")
 
 
 @checks("percentile", weight=2)
 def test_percentiles_by_hand(student, hand):
-    """ten waiting times, one of them long"""
+    """p50, p95 and p99 of ten waiting times, one of which is long, by hand"""
     case = hand["percentiles"]
     ordered = sorted(case["values"])
     for q in (50, 95, 99):
@@ -204,17 +205,17 @@ def test_percentiles_by_hand(student, hand):
             case[f"p{q}"],
             what=f"wrong p{q}",
             suspects=[
-                (ordered[int(place)], f"This is the value at place {int(place)}. The place {place:.2f} lies between two values."),
-                (ordered[int(place) + 1], f"This is the value above the place {place:.2f}, which lies between two values."),
+                (ordered[int(place)], f"This is the value at place {int(place)}. The place {place:.2f} is between two values."),
+                (ordered[int(place) + 1], f"This is the value above the place {place:.2f}, which is between two values."),
             ],
         )
 
 
 @checks("percentile")
 def test_percentile_ends(student):
-    """p0 is the smallest, p100 the largest, and one value is all of them"""
+    """p0 is the smallest value, p100 the largest, and any percentile of a single value is that value"""
     values = [4.0, 1.0, 5.0, 2.0]  # the first one is neither an end nor the median
-    unsorted = "This is the first value as they stand: they are not in order."
+    unsorted = "This is the first of the values as they were given: they are not in order."
     close(student.percentile(values, 0), 1.0, what="wrong p0", suspects=[(4.0, unsorted)])
     close(student.percentile(values, 100, _unchanged=True), 5.0, what="wrong p100")
     close(student.percentile(values, 50), 3.0, what="wrong p50")
@@ -233,21 +234,23 @@ def test_percentile_of_nothing(student):
 
 @checks("percentile")
 def test_every_value_and_any_q(student):
-    """q need not be whole; equal values count each; of many values each one counts; no digit is lost"""
+    """q may be a fraction, repeated values are all counted, no value of a long list is lost, no result is rounded"""
     for q, want in ((12.5, 1.5), (99.75, 4.99), (0.75, 1.03), (1, 1.04)):
         close(student.percentile([5.0, 1.0], q), want, what=f"wrong p{q}")
     close(student.percentile([2.0, 6.0, 2.0, 2.0, 4.0], 50), 2.0, what="wrong p50 of values that repeat")
     close(student.percentile([0.0, 3.0, 0.0, 1.0], 50), 0.5, what="wrong p50 of values with zeros")
     close(student.percentile([1.0] * 1301 + [9.0], 100), 9.0, what="wrong p100 of 1,302 values, the last of them large")
-    many = [float(i) for i in range(5_300)]
-    close(student.percentile(many, 99), 5246.01, atol=0.001, rtol=0.0, what="wrong p99 of the 5,300 numbers from 0 to 5,299")
+    close(student.percentile([-1.0, -6.0, 3.0], 50), -1.0, what="wrong p50 of values below 0 and above")
+    close(student.percentile([2e-6, 6e-6], 50), 4e-6, atol=0.0, rtol=1e-6, what="wrong p50 of millionths")
+    many = [float(i) for i in range(21_000)]
+    close(student.percentile(many, 99), 20_789.01, atol=0.001, rtol=0.0, what="wrong p99 of the 21,000 numbers from 0 to 20,999")
     middle = student.percentile([1_600_000_000.75, 1_600_000_000.25], 50)
     close(middle, 1_600_000_000.5, atol=0.001, rtol=0.0, what="wrong p50 of times since 1970")
 
 
 @checks("percentile")
 def test_percentile_of_a_changed_list(student):
-    """the same list with other values has another percentile"""
+    """after the values in a list change, the percentile is that of the new values"""
     first, second = student.percentile.again([[3.0, 1.0, 2.5], 50], [[8.0, 9.0, 7.0], 50])
     close(first, 2.5, what="wrong p50")
     close(second, 8.0, what="wrong p50 after the list has changed")
@@ -255,7 +258,7 @@ def test_percentile_of_a_changed_list(student):
 
 @checks("summarize", weight=2)
 def test_rate_of_sums(student, hand):
-    """a slow and a fast stream: tokens over seconds, not the mean of two rates; and the percentiles of all of their gaps"""
+    """tokens_per_second is gaps over their total seconds, not the mean of two rates; ITL percentiles use all gaps"""
     case = hand["two_requests"]
     slow = trace(student, 0.0, [0.5] + [case["slow_gap_seconds"]] * case["slow_gaps"])
     fast = trace(student, 0.0, [0.5] + [case["fast_gap_seconds"]] * case["fast_gaps"])
@@ -270,7 +273,7 @@ def test_rate_of_sums(student, hand):
 
 @checks("summarize", weight=2)
 def test_summary_percentiles(student, hand):
-    """p50, p95 and p99 of TTFT, over ten requests"""
+    """p50, p95 and p99 of TTFT over ten requests are right, and no figure is missing"""
     case = hand["percentiles"]
     traces = [trace(student, 100.0 * i, [wait, 0.25]) for i, wait in enumerate(case["values"])]
     figures = student.summarize(traces)
@@ -294,7 +297,7 @@ def test_a_stop_in_an_answer_is_seen(student, hand):
 
 @checks("summarize")
 def test_first_wait_is_no_part_of_the_pace(student, hand):
-    """50 tokens/s while streaming, however long the first took"""
+    """tokens_per_second is 50 while streaming, however long the first token took"""
     case = hand["one_request"]
     made = trace(student, 0.0, [5.0] + [case["itl_seconds"]] * (case["num_tokens"] - 1))
     close(
@@ -310,7 +313,7 @@ def test_first_wait_is_no_part_of_the_pace(student, hand):
 
 @checks("summarize", weight=2)
 def test_throughput_of_the_service(student, hand):
-    """three streams at once: tokens and requests over the whole span"""
+    """three streams at the same time: the service's tokens and requests are divided by the whole span"""
     case = hand["three_streams"]
     made = [trace(student, start, [0.5, *[case["gap_seconds"]] * case["num_gaps"]]) for start in case["arrivals"]]
     figures = student.summarize(made)
@@ -326,11 +329,12 @@ def test_throughput_of_the_service(student, hand):
 
 @checks("summarize")
 def test_nothing_to_divide_by(student):
-    """answers of one token have a TTFT, no gap and no pace; no traces at all: ValueError"""
+    """one-token answers have a TTFT but no gap; without gaps, ITL and tokens_per_second are 0; no traces: ValueError"""
     figures = student.summarize([trace(student, 0.0, [3.0]), trace(student, 6.0, [2.0])])
     for name, value in {"ttft_p50": 2.5, "itl_p50": 0.0, "itl_p95": 0.0, "itl_p99": 0.0, "tokens_per_second": 0.0}.items():
         close(figures[name], value, atol=0.0, rtol=1e-9, what=f"wrong {name}")
-    close(figures["output_tokens_per_second"], 0.25, what="wrong output_tokens_per_second")
+    for name in ("output_tokens_per_second", "requests_per_second"):
+        close(figures[name], 0.25, what=f"wrong {name}")
     figures = student.summarize([trace(student, 0.0, [4.0]), trace(student, 2.0, [1.0, 0.25, 0.75])])
     for name, value in {"ttft_p50": 2.5, "itl_p50": 0.5, "tokens_per_second": 2.0}.items():
         close(figures[name], value, what=f"wrong {name} of answers of one token and of three")
@@ -339,7 +343,7 @@ def test_nothing_to_divide_by(student):
 
 @checks("summarize")
 def test_gaps_and_spans_of_no_time(student):
-    """a gap of no time is a gap; the pace is 0 if no gap takes time, and the rates are 0 if the span is 0"""
+    """gaps of 0 s are counted; a rate over 0 s is 0; equal requests are all counted; a second call gives its own figures"""
     figures = student.summarize([student.Trace(1.0, [1.5, 1.5])])
     for name, value in {"itl_p50": 0.0, "tokens_per_second": 0.0, "output_tokens_per_second": 4.0, "requests_per_second": 2.0}.items():
         close(figures[name], value, atol=0.0, rtol=1e-9, what=f"wrong {name} of two tokens at one time")
@@ -348,13 +352,19 @@ def test_gaps_and_spans_of_no_time(student):
     figures = student.summarize([student.Trace(5.0, [5.0])])
     for name in ("output_tokens_per_second", "requests_per_second"):
         close(figures[name], 0.0, atol=0.0, what=f"wrong {name} over a span of no time")
+    figures = student.summarize([student.Trace(1.0, [1.5, 3.0])] * 1_200)
+    for name, value in {"output_tokens_per_second": 1_200.0, "requests_per_second": 600.0}.items():
+        close(figures[name], value, what=f"wrong {name} of 1,200 equal requests in two seconds")
+    first, second = student.summarize.again([[student.Trace(1.0, [1.5, 2.0])]], [[student.Trace(1.0, [2.0, 5.0])]])
+    for figures, value, what in ((first, 0.5, "of the first call, after a second call"), (second, 3.0, "of a second call")):
+        close(figures["itl_p50"], value, what=f"wrong itl_p50 {what}")
 
 
 @checks("summarize")
 def test_the_span_on_any_clock(student):
-    """requests in any order, on a clock that counts from 1970 and on one that ends below 0; the list stays as it is"""
+    """requests in any order, on a clock that counts from 1970 or ends below 0: rates are right, the list is unchanged"""
     requests = ((3.0, [1.0, 0.5]), (0.0, [0.5, *[0.0625] * 136, *[0.25] * 12]), (5.0, [2.0, 1.0]))
-    for start in (1_600_000_000.0, -60.0):
+    for start in (1_600_000_000.0, -60.0, -12.0):
         given, clock = [trace(student, start + at, delays) for at, delays in requests], f"on a clock near {start:,}"
         figures, (after,) = student.summarize(given, _arguments=True)
         close(figures["tokens_per_second"], 150 / 13, what=f"wrong tokens_per_second {clock}")
@@ -368,7 +378,7 @@ def test_the_span_on_any_clock(student):
 
 @checks("goodput", weight=2)
 def test_both_promises(student):
-    """four requests in 2.5 s: good, slow to start, slow in between, both"""
+    """goodput is the number of requests that keep the TTFT limit and the ITL limit, divided by the span of 2.5 s"""
     made = four_requests(student)
     share = "This is the share of requests that kept both promises. Goodput is a rate: those requests over the seconds of the span."
     for ttft_slo, itl_slo, kept in ((1.0, 0.0625, 1), (2.0, 0.0625, 2), (1.0, 0.5, 2)):
@@ -391,7 +401,7 @@ def four_requests(student) -> list:
 
 @checks("goodput", weight=2)
 def test_one_stop_breaks_the_promise(student):
-    """a stream that stops once among 150 short gaps, early or late: its mean gap keeps the limit, and the stream does not"""
+    """one long gap among 150 short gaps: the request breaks the ITL limit although its mean gap does not"""
     smooth = [0.5] + [0.015625] * 150
     every = "This counts the stream that stopped too: one of its gaps is over the limit."
     for place in (25, 141):
@@ -403,7 +413,7 @@ def test_one_stop_breaks_the_promise(student):
 
 @checks("goodput")
 def test_the_limit_itself_is_kept(student):
-    """exactly at the limit is within it, and a hair over it is not"""
+    """a TTFT or gap exactly at the limit is within the limit, slightly more is not"""
     exact = student.Trace(0.0, [0.5, 0.75, 1.0])
     close(student.goodput([exact], 0.5, 0.25), 1.0)
     close(student.goodput([exact], 0.375, 0.25), 0.0)
@@ -415,7 +425,7 @@ def test_the_limit_itself_is_kept(student):
 
 @checks("goodput")
 def test_answers_of_one_token_count(student):
-    """answers of one token, two of which arrive together: each counts by its TTFT; the list stays as it is"""
+    """one-token answers are judged by TTFT only, also if they arrive together; the list of traces is unchanged"""
     given = [trace(student, at, [wait]) for at, wait in ((6.0, 2.0), (2.0, 0.5), (2.0, 0.25), (3.0, 4.0))]  # ends: 8.0, 2.5, 2.25, 7.0
     rate, (after, *_) = student.goodput(given, 1.0, 0.125, _arguments=True)
     close(rate, 2 / 6)
@@ -426,17 +436,18 @@ def test_answers_of_one_token_count(student):
 
 @checks("goodput")
 def test_goodput_on_any_clock(student):
-    """requests in any order, on a clock that counts from 1970 and on one that ends below 0; spans of little or no time"""
-    for start in (1_600_000_000.0, -50.0):
+    """goodput is right for requests in any order, equal requests, any clock and a short span, and 0 if the span is 0 s"""
+    for start in (1_600_000_000.0, -50.0, -9.25):
         requests = ((4.0, [0.5, 0.25]), (0.0, [0.5, 0.125]), (1.0, [0.25, 8.0]))
         made = [trace(student, start + at, delays) for at, delays in requests]
         close(student.goodput(made, 0.5, 0.25), 2 / 9.25, what=f"wrong on a clock near {start:,}")
     close(student.goodput([student.Trace(7.0, [7.25])], 1.0, 1.0), 4.0, what="wrong over a quarter of a second")
+    close(student.goodput([student.Trace(7.0, [7.25])] * 3, 1.0, 1.0), 12.0, what="wrong for three equal requests")
     close(student.goodput([student.Trace(7.0, [7.0])], 1.0, 1.0), 0.0, atol=0.0, what="wrong over a span of no time")
 
 
 @checks("goodput")
 def test_goodput_of_nothing(student):
-    """no traces: ValueError; nobody served well: 0"""
+    """no traces raise ValueError; goodput is 0 if no request keeps the limits"""
     raises(ValueError, lambda: student.goodput([], 1.0, 0.1))
     close(student.goodput([student.Trace(0.0, [5.0, 9.0])], 1.0, 0.1), 0.0)

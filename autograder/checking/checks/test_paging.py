@@ -36,13 +36,13 @@ from course.kit import Config
 
 @checks("BlockPool", weight=2)
 def test_stories_of_a_pool(student, rng):
-    """stories: blocks are taken, shared and released; num_free and holders agree, and no held block is given out"""
+    """random sequences of take, share and release: num_free and holders are right, and take never returns a held block"""
     stories(lambda: pool_story(rng, 30, keys=False), lambda story: play_pool(student, story, 4, keys=False), count=12)
 
 
 @checks("BlockPool")
 def test_every_block_once(student):
-    """three blocks: each is given once, the fourth is refused, and one that is released can be taken again"""
+    """three blocks: take returns each block once, the fourth take raises OutOfBlocks, and a released block can be taken again"""
     pool = student.BlockPool(3)
     equal([pool.num_free, *map(pool.holders, range(3))], [3, 0, 0, 0], what="wrong num_free and holders of a new pool")
     taken = [pool.take() for _ in range(3)]
@@ -73,7 +73,7 @@ def test_free_at_the_last_holder(student):
 
 @checks("BlockPool")
 def test_a_free_block_is_refused(student):
-    """share and release of a block that is free: ValueError that names it, and nothing is changed"""
+    """share and release of a free block raise a ValueError that names the block, and change nothing"""
     pool = student.BlockPool(8)
     block = pool.take()
     pool.release(block)
@@ -85,7 +85,7 @@ def test_a_free_block_is_refused(student):
 
 @checks("BlockPool")
 def test_a_large_pool(student):
-    """1,100 blocks: each is taken once, and all come free; a block may have hundreds of holders"""
+    """1,100 blocks: each is taken once and can be released; a block may have hundreds of holders"""
     take_all(student, "BlockPool", 1100)
     many_holders(student, (130, 260, 270))
 
@@ -98,7 +98,7 @@ ONE_TABLE = "The fork and its origin have one table between them: give the fork 
 
 @checks("PagedSequence", weight=2)
 def test_stories_of_sequences(student, rng):
-    """stories: texts grow, fork, are cut and freed; each slot holds its own text, and the pool knows who holds what"""
+    """random sequences of grow, fork, truncate and free: each slot holds its own text, and the pool knows every holder"""
     written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
     for num_blocks, size in ((6, 4), (8, 2)):
 
@@ -110,7 +110,7 @@ def test_stories_of_sequences(student, rng):
 
 @checks("PagedSequence")
 def test_slots_by_hand(student, hand):
-    """table 12, 5, 3, blocks of 4, 10 tokens: all slots, and those of a part"""
+    """table 12, 5, 3, blocks of 4, 10 tokens: the slots of all tokens and of a range of tokens"""
     written(lambda *_: student.PagedSequence(None, 4).slots())
     case = hand["slots"]
     sequence = student.PagedSequence(student.BlockPool(16), case["block_size"])
@@ -133,7 +133,7 @@ def test_slots_by_hand(student, hand):
 
 @checks("PagedSequence")
 def test_slots_after_a_copy(student):
-    """slots before and after a block is replaced by a copy: they follow the table"""
+    """slots follow the table, also after a copy has replaced a block of the table"""
     written(lambda *_: student.PagedSequence(None, 4).slots())
     a = student.PagedSequence(student.BlockPool(4), 4)
     a.grow(6)
@@ -152,7 +152,7 @@ def table_slots(table, size, length):
 
 @checks("PagedSequence")
 def test_a_long_text(student):
-    """1,300 tokens in blocks of 16; a table whose slots have numbers of some million"""
+    """1,300 tokens in blocks of 16, and a table of blocks with large numbers: slots, length and num_free are right"""
     sequence = student.PagedSequence(student.BlockPool(100), 16)
     equal(sequence.blocks_for(1300), 82, what="wrong blocks_for(1300) of a new sequence, blocks of 16")
     sequence.grow(1300)
@@ -168,7 +168,7 @@ def test_a_long_text(student):
 
 @checks("PagedSequence", weight=2)
 def test_a_fork_by_hand(student, hand):
-    """a fork of 6 tokens in blocks of 4: who writes first takes a copy, the other one none"""
+    """a fork of 6 tokens in blocks of 4: the first sequence to grow copies the shared block, the second copies nothing"""
     written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
     case = hand["fork"]
     pool = student.BlockPool(case["num_blocks"])
@@ -201,7 +201,7 @@ def test_a_fork_by_hand(student, hand):
 
 @checks("PagedSequence")
 def test_a_full_block_is_shared_for_good(student, hand):
-    """a fork at 8 tokens, blocks of 4: growing copies nothing"""
+    """a fork at 8 tokens in blocks of 4: growing copies no block, since all shared blocks are full"""
     case = hand["full_fork"]
     a = student.PagedSequence(student.BlockPool(case["num_blocks"]), case["block_size"])
     a.grow(case["first"])
@@ -216,7 +216,7 @@ def test_a_full_block_is_shared_for_good(student, hand):
 
 @checks("PagedSequence", weight=2)
 def test_refused_means_nothing_changed(student):
-    """too few blocks: OutOfBlocks, with every table, length and holder as before"""
+    """too few free blocks: grow raises OutOfBlocks and leaves every table, length and holder unchanged"""
     pool = student.BlockPool(4)
     a = student.PagedSequence(pool, 4)
     a.grow(6)
@@ -244,7 +244,7 @@ def test_refused_means_nothing_changed(student):
 
 @checks("PagedSequence")
 def test_cut_and_freed(student):
-    """truncate: blocks that hold no token any more are released, a block that is cut through stays; free: all"""
+    """truncate releases blocks without a remaining token and keeps a partly used block; free releases all blocks"""
     pool = student.BlockPool(5)
     a = student.PagedSequence(pool, 4)
     a.grow(14)
@@ -261,7 +261,7 @@ def test_cut_and_freed(student):
 
 @checks("PagedSequence")
 def test_who_writes_over_says_so(student):
-    """before a part-full block of its own is written over, grow tells pool.forget; else it does not"""
+    """grow calls pool.forget before it overwrites a part-full block of the sequence's own, and for no full or shared block"""
     pool = student.BlockPool(6)
     calls: list[int] = []
     pool.forget = calls.append
@@ -293,7 +293,7 @@ def test_who_writes_over_says_so(student):
 
 @checks("PagedSequence")
 def test_the_end_is_released_first(student):
-    """truncate gives blocks back from the end, so that a beginning is never idle longer than what follows it"""
+    """truncate releases the last block first, so the start of a text never becomes idle before its continuation"""
     pool = student.BlockPool(6)
     released: list[int] = []
     a = student.PagedSequence(pool, 2)
@@ -320,7 +320,7 @@ def memory_of(student, rng, L=2, num_blocks=5, size=4, K=2, Dh=3, dtype=torch.fl
 
 @checks("PagedKV", weight=2)
 def test_write_and_read(student, rng):
-    """float64: written in any order of slots, read in any other; every other slot and layer stays"""
+    """float64: slots can be written and read in any order; all other slots and layers stay unchanged"""
     kv, keys, values = memory_of(student, rng, dtype=torch.float64)
     written(lambda *_: kv.read(0, torch.tensor([0])))
     for slots in (torch.tensor([6, 0, 17, 5]), torch.tensor([9, 11, 10, 12])):
@@ -336,7 +336,7 @@ def test_write_and_read(student, rng):
 
 @checks("PagedKV", weight=2)
 def test_copied_blocks(student, rng):
-    """blocks are copied, one of them twice: keys and values, all layers, nothing else"""
+    """copying blocks, one block to two places, copies keys and values of all layers, and changes nothing else"""
     kv, keys, values = memory_of(student, rng, L=3, dtype=torch.float64)
     written(lambda *_: kv.copy([]))
     pairs = [(1, 4), (0, 2), (1, 3)]
@@ -364,7 +364,7 @@ def test_bytes_of_a_block_by_hand(student, hand):
 
 @checks("PagedKV")
 def test_bytes_that_are_moved(student, rng):
-    """work: a write and a read touch their own tokens, of one layer, and a copy its own blocks"""
+    """work: write and read move only their own tokens in one layer; copy moves only the copied blocks"""
     kv, keys, values = memory_of(student, rng, L=2, num_blocks=64, K=2, Dh=32, size=16)
     written(lambda *_: kv.copy([]))
     k, v = torch.randn(2, 8, 2, 32, generator=rng)
@@ -393,7 +393,7 @@ def test_bytes_that_are_moved(student, rng):
 
 @checks("PagedKV")
 def test_a_large_memory(student, rng):
-    """ten layers, heads of width 80, a write of 300 tokens, twelve copies; 33,600 slots"""
+    """ten layers, heads of width 80, a write of 300 tokens, twelve copies, 33,600 slots: keys and values are right"""
     kv, keys, values = memory_of(student, rng, L=10, num_blocks=24, size=16, K=1, Dh=80)
     slots = torch.randperm(384, generator=rng)[:300]
     k, v = torch.randn(2, 300, 1, 80, generator=rng)
@@ -434,7 +434,7 @@ def test_blocks_of_any_size(student):
 
 @checks("forward_paged", weight=2)
 def test_a_fork_goes_its_own_way(student):
-    """a text and its fork go on with other tokens, in turn, and one of them again after a cut: neither changes the other"""
+    """a text and its fork go on with other tokens, also after a cut: neither changes the logits of the other"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     common, *rests = torch.randint(3, 1000, (3, 6), generator=torch.Generator().manual_seed(2)).split(1)
     model = student.model("tiny", dtype=torch.float64)
@@ -469,7 +469,7 @@ def test_a_long_text_in_blocks(student):
 
 @checks("forward_paged")
 def test_no_room_and_nothing_changed(student):
-    """too few blocks: OutOfBlocks; sequence, pool, memory and gradient mode as before"""
+    """too few free blocks: OutOfBlocks leaves sequence, pool, memory and gradient mode unchanged"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = torch.randint(3, 1000, (1, 12), generator=torch.Generator().manual_seed(3))
     model = student.model("tiny", dtype=torch.float64)
@@ -485,7 +485,7 @@ def test_no_room_and_nothing_changed(student):
 
 @checks("forward_paged")
 def test_only_new_tokens_pass(student):
-    """work: four tokens after 32 cost four positions; gradients are on or off afterwards as they were before"""
+    """work: four tokens after 32 cached ones cost four positions; gradient mode afterwards is as before the call"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = torch.randint(3, 1000, (1, 36), generator=torch.Generator().manual_seed(4))
     model, kv = student.model("tiny"), filled(student, 8, 8, dtype=torch.float32)
@@ -500,7 +500,7 @@ def test_only_new_tokens_pass(student):
 
 @checks("forward_paged")
 def test_chunk_on_another_device(student):
-    """on the meta device: positions are made where the ids are"""
+    """on the meta device: positions are created on the device of the ids"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     model, ids = student.model("tiny", device="meta"), torch.ones(1, 5, dtype=torch.int64)
     kv = student.PagedKV(tiny_config(), 6, 4, device="meta")
@@ -533,7 +533,7 @@ def test_attention_through_a_table(student, rng):
 
 @checks("paged_attention")
 def test_blocks_of_one_and_of_sixteen(student, rng):
-    """blocks of 1, 3 and 16, one row and five"""
+    """blocks of 1, 3 and 16, with one row and with five rows: the output is right"""
     for size in (1, 3, 16):
         for sizes in ([6], [5, 17, 2, 16, 9]):
             q, keys, values, tables, lengths = draw_table(rng, sizes, 4, 2, 4, size)
@@ -544,7 +544,7 @@ def test_blocks_of_one_and_of_sixteen(student, rng):
 
 @checks("paged_attention")
 def test_many_rows_columns_and_slots(student, rng):
-    """nine rows, 530 columns, heads of width 96 in a group of seven; slots above 32,768"""
+    """nine rows, 530 columns, slots above 32,768, seven query heads on one key/value head: the output is right"""
     for lengths, H, Dh, size, spare in (([3, 300, 40, 2, 9, 1, 60, 5, 17], 7, 96, 4, 3), ([9, 530, 30, 260], 1, 2, 1, 33_200)):
         q, keys, values, tables, counts = draw_table(rng, lengths, H, 1, Dh, size, spare=spare)
         want = attended(q, keys, values, tables, counts, size)
@@ -556,7 +556,7 @@ def test_many_rows_columns_and_slots(student, rng):
 
 @checks("paged_attention")
 def test_bfloat16_in_float32(student, rng):
-    """bfloat16, up to 289 tokens, and float16: worked out in float32, and rounded at the end"""
+    """bfloat16 with up to 289 tokens, and float16: computed in float32, and rounded at the end"""
     for dtype, last_place, sizes in ((torch.bfloat16, 2**-7, [289, 7, 265]), (torch.float16, 2**-10, [50, 90])):
         q, keys, values, tables, lengths = draw_table(rng, sizes, 4, 2, 20, 8, dtype=dtype)
         for large in (1, 4):
@@ -568,7 +568,7 @@ def test_bfloat16_in_float32(student, rng):
 
 @checks("paged_attention")
 def test_large_scores_and_large_strangers(student, rng):
-    """scores of some thousand, above and below zero, and huge numbers in slots of nobody"""
+    """scores of several thousand, positive and negative, and huge numbers in unused slots: the output is right"""
     for shift in (-2500.0, 2500.0):
         q, keys, values, tables, lengths = draw_table(rng, [9, 2, 14], 4, 2, 4, 4)
         q, strange = q.abs() + 4, keys == 50.0  # every score is about 2 * shift * q
@@ -581,7 +581,7 @@ def test_large_scores_and_large_strangers(student, rng):
 
 @checks("paged_attention", weight=2)
 def test_memory_of_a_few_columns(student, rng):
-    """work: 8 rows of 512 tokens, in 32 bits and in 16, and at no time more in hand than a few columns of blocks"""
+    """work: 8 rows of 512 tokens, float32 and bfloat16: peak memory is at most a few columns of blocks"""
     B, T, size, K, Dh = 8, 512, 16, 2, 32
     column = B * size * 2 * K * Dh * 4
     for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.02)):
@@ -597,7 +597,7 @@ def test_memory_of_a_few_columns(student, rng):
 
 @checks("paged_attention")
 def test_table_on_another_device(student, rng):
-    """on the meta device: all is on the queries' device"""
+    """on the meta device: every new tensor is created on the device of the queries"""
     q, keys, values, tables, lengths = draw_table(rng, [5, 9], 4, 2, 4, 4, dtype=torch.float32)
     written(lambda *_: student.paged_attention(q, keys, values, tables, lengths, 4))
     on_one_device(student.paged_attention.on_meta(q, keys, values, tables, lengths, 4))
@@ -615,7 +615,7 @@ def paged_attention(q, keys, values, tables, lengths, block_size):
 
 @checks("paged_attention", timing=True)
 def test_faster_than_slot_by_slot(race):
-    """speed: 2 rows of 1,024 tokens in blocks of 32, against one slot at a time"""
+    """speed: 2 rows of 1,024 tokens in blocks of 32 are faster than one slot at a time"""
 
     def rows(rng):
         return draw_table(rng, [1024] * 2, 4, 2, 16, 32, dtype=torch.float32, spare=0)
@@ -635,7 +635,7 @@ FAST = 128 * 1024
 
 @checks("paged_decode", weight=2)
 def test_same_tokens_paged_forked_and_shared(student):
-    """the ladder: greedy, four prompts of unequal lengths and a fork of one, the tokens of the loop without a cache"""
+    """the ladder: greedy decoding of four prompts and a fork of one prompt: the tokens of the loop without a cache"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(60), filled(student, 60, 4)
@@ -656,7 +656,7 @@ def test_same_tokens_paged_forked_and_shared(student):
 
 @checks("paged_decode", weight=2)
 def test_rows_stand_where_they_stand(student):
-    """rows of 2, 9 and 5 tokens, a fork with another token: each row's logits as if alone, in the model's dtype; the list of rows stays"""
+    """rows of 2, 9 and 5 tokens and a fork: each row has the logits of its text alone; the list of rows is unchanged"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(20), filled(student, 20, 4)
@@ -678,7 +678,7 @@ def test_rows_stand_where_they_stand(student):
 
 @checks("paged_decode")
 def test_many_rows_and_a_long_one(student):
-    """ten rows, one of 300 tokens, blocks of 4: each row's logits as if alone; gradients on or off afterwards as before"""
+    """ten rows, one of 300 tokens, blocks of 4: each row has the logits of its text alone; gradient mode is as before"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(110), filled(student, 110, 4)
@@ -694,7 +694,7 @@ def test_many_rows_and_a_long_one(student):
 
 @checks("paged_decode")
 def test_no_row_grows_if_not_all_can(student):
-    """a block for one of two rows: OutOfBlocks, and neither has grown, nor a fork and its origin; gradient mode as before"""
+    """a free block for only one of two rows: OutOfBlocks, and no row has grown; the same for a fork and its origin"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(3), filled(student, 3, 4)
@@ -726,7 +726,7 @@ def test_no_row_grows_if_not_all_can(student):
 
 @checks("paged_decode")
 def test_the_weights_are_read_once(student):
-    """work: 40 forks of a token are 40 positions, and the weights are read once for all of them"""
+    """work: 40 forks are 40 positions in one step, and the weights are read once for all of them"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv = student.model("tiny"), filled(student, 41, 2, dtype=torch.float32)
     text, new = torch.randint(3, 1000, (41, 1), generator=torch.Generator().manual_seed(10)).split([1, 40])
@@ -746,7 +746,7 @@ def test_the_weights_are_read_once(student):
 
 @checks("paged_decode")
 def test_a_long_row_beside_short_ones(student):
-    """work: one row of 113 tokens beside seven of 5, and at no time the keys and values of all rows in hand"""
+    """work: one row of 113 tokens beside seven of 5: peak memory is far below the keys and values of all rows"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv, pool = student.model("tiny"), filled(student, 24, 8, dtype=torch.float32), student.BlockPool(24)
     texts = torch.randint(3, 1000, (1, 116), generator=torch.Generator().manual_seed(11)).split([112, 4], dim=1)
@@ -765,7 +765,7 @@ def test_a_long_row_beside_short_ones(student):
 
 @checks("paged_decode")
 def test_step_on_another_device(student):
-    """on the meta device: positions, lengths and tables are made where the ids are"""
+    """on the meta device: positions, lengths and tables are created on the device of the ids"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, pool = student.model("tiny", device="meta"), student.BlockPool(8)
     kv = student.PagedKV(tiny_config(), 8, 4, device="meta")
@@ -782,7 +782,7 @@ def test_step_on_another_device(student):
 
 @checks("block_keys", weight=2)
 def test_keys_by_hand(student, hand):
-    """five tokens in blocks of 2, without a salt and with one"""
+    """five tokens in blocks of 2, without a salt and with a salt: the keys of the two whole blocks"""
     case = hand["keys"]
     for salt, begin in (({}, case["begin"]), ({"salt": case["salt"].encode()}, case["begin_salted"])):
         got = student.block_keys(case["tokens"], case["block_size"], **salt)
@@ -795,7 +795,7 @@ def test_keys_by_hand(student, hand):
 
 @checks("block_keys", weight=2)
 def test_a_key_tells_all_that_came_before(student):
-    """the same block after another beginning has another key; the same beginning, the same keys"""
+    """the same block has another key after another beginning; equal beginnings have equal keys"""
     one, two, three = ([1, 2, 3, 4, 5, 6], [9, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 7])
     keys = [student.block_keys(tokens, 2) for tokens in (one, two, three)]
     for tokens, got in zip((one, two, three), keys, strict=True):
@@ -807,7 +807,7 @@ def test_a_key_tells_all_that_came_before(student):
 
 @checks("block_keys")
 def test_whole_blocks_only(student):
-    """0 to 9 tokens in blocks of 4: a key for each whole block; large tokens too"""
+    """0 to 9 tokens in blocks of 4: one key for each whole block, also for large token ids"""
     for n in range(10):
         tokens = [2**33 + 7 * t for t in range(n)]
         equal(student.block_keys(tokens, 4, _unchanged=True), chained(tokens, 4), what=f"wrong keys for {n} tokens")
@@ -815,7 +815,7 @@ def test_whole_blocks_only(student):
 
 @checks("block_keys")
 def test_many_blocks_and_long_salts(student):
-    """600 blocks; a block of 700 tokens; salts that differ at their end alone, in a blank or in a zero"""
+    """600 blocks, a block of 700 tokens, and salts that differ in one byte, such as a blank or a zero: right keys"""
     tokens = [2**40 - 3 * t for t in range(1201)]
     for size in (2, 700):
         due, got = chained(tokens, size), student.block_keys(tokens, size)
@@ -830,7 +830,7 @@ def test_many_blocks_and_long_salts(student):
 
 @checks("PrefixPool", weight=2)
 def test_stories_of_a_prefix_pool(student, rng):
-    """stories: blocks are published, released, adopted and evicted; what is known, free and held agrees"""
+    """random publish, release, adopt and evict: find, num_free and holders are right"""
     written(lambda *_: student.PrefixPool(2).num_free)
     for num_blocks in (4, 2):  # of two blocks one with a key is soon evicted
 
@@ -842,7 +842,7 @@ def test_stories_of_a_prefix_pool(student, rng):
 
 @checks("PrefixPool")
 def test_still_findable_when_nobody_holds_it(student):
-    """a published block counts as free after its last holder, and is found and adopted all the same"""
+    """a published block that its last holder releases counts as free, and can still be found and adopted"""
     pool = student.PrefixPool(3)
     block = pool.take()
     pool.publish(block, b"rome")
@@ -875,7 +875,7 @@ def idle_pool(student, keys, num_blocks):
 
 @checks("PrefixPool", weight=2)
 def test_longest_idle_goes_first(student):
-    """blocks without a key are taken first, then the one idle longest; its key is forgotten at that moment"""
+    """take returns blocks without a key first, then the longest idle block, whose key is forgotten only then"""
     keys = [b"a", b"b", b"c"]
     pool, blocks = idle_pool(student, keys, 4)
     never = pool.take()
@@ -891,7 +891,7 @@ def test_longest_idle_goes_first(student):
 
 @checks("PrefixPool")
 def test_a_gap_ends_what_is_found(student):
-    """the second of three keys is unknown: only the first block is found and adopted"""
+    """the second of three keys is unknown: find and adopt return only the first block"""
     pool, blocks = idle_pool(student, [b"a", b"c"], 4)
     equal(pool.find([b"a", b"b", b"c"]), blocks[:1], what="wrong blocks found")
     equal(pool.adopt([b"a", b"b", b"c"]), blocks[:1], what="wrong blocks adopted")
@@ -904,7 +904,7 @@ def test_a_gap_ends_what_is_found(student):
 
 @checks("PrefixPool")
 def test_the_first_keeps_the_key(student):
-    """the same key from a second block changes nothing; a block has one key; a free block is refused"""
+    """publishing a known key for a second block, or a second key for a block, changes nothing; a free block: ValueError"""
     pool = student.PrefixPool(3)
     one, two = pool.take(), pool.take()
     pool.publish(one, b"rome")
@@ -920,7 +920,7 @@ def test_the_first_keeps_the_key(student):
 
 @checks("PrefixPool")
 def test_a_known_key_stays_with_an_idle_block(student):
-    """a block is published with the key of an idle one: the key stays with that one, and the idle blocks keep their order"""
+    """publishing the key of an idle block for another block: the idle block keeps its key and its place in the order"""
     pool, blocks = idle_pool(student, [b"a", b"b"], 3)
     other = pool.take()
     pool.publish(other, b"a")
@@ -939,7 +939,7 @@ def test_a_known_key_stays_with_an_idle_block(student):
 
 @checks("PrefixPool")
 def test_prefix_pools_are_apart(student):
-    """two pools: a block that is published in one is not found in the other"""
+    """two pools: a block that is published in one pool is not found in the other pool"""
     one, two = student.PrefixPool(2), student.PrefixPool(3)
     block = one.take()
     one.publish(block, b"rome")
@@ -951,7 +951,7 @@ def test_prefix_pools_are_apart(student):
 
 @checks("PrefixPool")
 def test_a_hundred_keys(student):
-    """300 blocks, whose keys differ at their end alone: all are found, and evicted in the order in which they came to rest"""
+    """300 blocks whose keys differ only at the end: all are found, and the longest idle blocks are evicted first"""
     keys = [b"rome" * 7 + b"%04d" % n for n in range(300)]
     pool, blocks = idle_pool(student, keys, 300)
     found = pool.find(keys)
@@ -963,7 +963,7 @@ def test_a_hundred_keys(student):
 
 @checks("PrefixPool")
 def test_forgotten(student):
-    """forget: the block is held as before and not found; released, it is free like any other, and so is an idle one at once"""
+    """forget: find no longer returns the block, its holders stay; an idle block that is forgotten is free without a key"""
     pool = student.PrefixPool(2)
     one, two = pool.take(), pool.take()
     pool.publish(one, b"rome")
@@ -1001,7 +1001,7 @@ def publisher(student, pool, tokens, size, **salt):
 
 @checks("start_sequence", weight=2)
 def test_a_prefix_by_hand(student, hand):
-    """162 tokens of which 150 were seen, blocks of 16: 144 are taken over; the last token never is"""
+    """162 tokens in blocks of 16, 150 of them cached: 144 are reused; the last token of a text is never reused"""
     written(lambda *_: student.start_sequence(None, None, None))
     case = hand["prefix"]
     size, n = case["block_size"], case["tokens"]
@@ -1028,7 +1028,7 @@ def test_a_prefix_by_hand(student, hand):
 
 @checks("start_sequence", weight=2)
 def test_stories_of_prefixes(student, rng):
-    """stories: texts start from what is known, grow, fork, are cut, published and freed; each slot holds its own text"""
+    """random start, grow, fork, truncate, publish and free with a prefix cache: each slot holds its own text"""
     written(lambda *_: student.start_sequence(None, None, None))
 
     def play(story):
@@ -1039,7 +1039,7 @@ def test_stories_of_prefixes(student, rng):
 
 @checks("start_sequence")
 def test_tenants_stay_apart(student):
-    """another salt finds nothing, the same one does"""
+    """start_sequence finds blocks published under the same salt, and none published under another salt"""
     written(lambda *_: student.start_sequence(None, None, None))
     pool, text = student.PrefixPool(12), list(range(9))
     blocks = publisher(student, pool, text, 4, salt=b"tenant-7").blocks
@@ -1051,7 +1051,7 @@ def test_tenants_stay_apart(student):
 
 @checks("start_sequence")
 def test_a_long_beginning(student):
-    """1,200 tokens in blocks of 2, all known but the last; salts that differ at their end alone; a gap in what is known"""
+    """1,200 tokens in blocks of 2: all but the last block are reused, none under another salt or after a gap"""
     written(lambda *_: student.start_sequence(None, None, None))
     pool, text, salt = student.PrefixPool(610), list(range(1200)), b"a customer with a long name, no. "
     first = publisher(student, pool, text, 2, salt=salt + b"1")
@@ -1067,7 +1067,7 @@ def test_a_long_beginning(student):
 
 @checks("start_sequence")
 def test_only_what_is_new_is_fed(student):
-    """work: after 16 cached tokens of 19, three positions are computed, with the logits of the whole text"""
+    """work: with 16 of 19 tokens cached, three positions are computed, with the logits of the whole text"""
     written(lambda *_: student.start_sequence(None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     ids = torch.randint(3, 1000, (1, 19), generator=torch.Generator().manual_seed(7))
@@ -1089,7 +1089,7 @@ def test_only_what_is_new_is_fed(student):
 
 @checks("publish_blocks", weight=2)
 def test_whole_and_stored_blocks(student):
-    """12 tokens of which 9 and then 11 are stored, blocks of 4: two blocks are findable; after a cut other ones are"""
+    """only whole blocks with stored tokens are published: two of three blocks at 9 and 11 tokens; right after a cut too"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
     sequence = student.PagedSequence(pool, 4)
@@ -1109,11 +1109,16 @@ def test_whole_and_stored_blocks(student):
     student.publish_blocks(sequence, other)
     what = "wrong blocks found after a cut to 6 tokens, 5 other tokens and a publish"
     equal(pool.find(chained(other, 4)), sequence.blocks[:2], what=what)
+    pool = student.PrefixPool(4)
+    sequence = student.PagedSequence(pool, 4)
+    sequence.grow(16)
+    student.publish_blocks(sequence, [*text, 0, 0, 0, 0])
+    equal(pool.find(chained([*text, 0, 0, 0, 0], 4)), sequence.blocks, what="wrong blocks found where every block of the pool is published")
 
 
 @checks("publish_blocks")
 def test_published_under_a_salt(student):
-    """with a salt, while a fork holds the blocks too: found under its keys, and under no others; a part-full block has no key"""
+    """blocks that a fork shares are published too, and found only under their salt; a part-full block gets no key"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text = student.PrefixPool(6), [7, 7, 7, 8]
     sequence = student.PagedSequence(pool, 2)
@@ -1133,7 +1138,7 @@ def test_published_under_a_salt(student):
 
 @checks("publish_blocks")
 def test_a_long_text_is_published(student):
-    """600 blocks, under a salt of 34 bytes: all are found"""
+    """600 blocks under a salt of 34 bytes: all blocks are found"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool, text, salt = student.PrefixPool(610), list(range(300, 1500)), b"a customer with a long name, no. 1"
     sequence = student.PagedSequence(pool, 2)
@@ -1146,7 +1151,7 @@ def test_a_long_text_is_published(student):
 
 @checks("start_sequence")
 def test_the_rewritten_block(student):
-    """a published block that is cut through and written over is not found under its old key"""
+    """a published block that is cut and overwritten is no longer found under its old key"""
     written(lambda *_: student.start_sequence(None, None, None))
     story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
     Sequences(6, 4, prefix=True).play(student, story)

@@ -65,7 +65,7 @@ def rows(case):
 
 @checks("column_shard", weight=2)
 def test_columns_by_hand(student, hand):
-    """two of four outputs for each of two ranks"""
+    """four outputs on two ranks: rank 0 has the first two, rank 1 the last two"""
     case = hand["two_matrices"]
     W, x = torch.tensor(case["W"]), torch.tensor(case["x"])
     for rank in range(2):
@@ -76,7 +76,7 @@ def test_columns_by_hand(student, hand):
 
 @checks("column_shard")
 def test_columns_joined(student, rng):
-    """the parts of 1 to 4 ranks under one another are the matrix"""
+    """1 to 4 ranks: the parts, one below the other, are the whole matrix"""
     for world in (1, 2, 3, 4, 3):  # three ranks again, with another matrix
         weight = normal(rng, 12, 5)
         parts = [student.column_shard(weight, rank, world) for rank in range(world)]
@@ -86,7 +86,7 @@ def test_columns_joined(student, rng):
 
 @checks("column_shard")
 def test_columns_that_do_not_divide(student):
-    """7 outputs are not divided among 2 ranks, nor 6 among 4, on any rank; 5 inputs need not be"""
+    """7 outputs on 2 ranks, or 6 on 4: ValueError that names the number; an odd number of inputs is allowed"""
     for out, rank, world in ((7, 0, 2), (7, 1, 2), (6, 0, 4)):
         raises(ValueError, lambda out=out, r=rank, w=world: student.column_shard(torch.ones(out, 4), r, w), naming=out)
     weight = torch.arange(20.0).view(4, 5)
@@ -95,14 +95,14 @@ def test_columns_that_do_not_divide(student):
 
 @checks("column_shard")
 def test_columns_are_a_view(student):
-    """nothing is copied, even from a transposed matrix: numbers written into the matrix afterwards show in the part"""
+    """the part is a view, also of a transposed matrix: a later change of the matrix shows in the part"""
     for weight in (torch.arange(32.0).view(8, 4), torch.arange(32.0).view(4, 8).T):
         a_view(student.column_shard, weight, weight.square() + 40, 1, 2, 0)  # no number of both is the same
 
 
 @checks("row_shard", weight=2)
 def test_rows_by_hand(student, hand):
-    """two of four inputs for each of two ranks: 3 + 11 = 14"""
+    """four inputs on two ranks: two for each rank, and the partial sums are 3 and 11"""
     case = hand["two_matrices"]
     W2, y = torch.tensor(case["W2"]), torch.tensor(case["y"])
     for rank, want in enumerate(case["parts"]):
@@ -113,7 +113,7 @@ def test_rows_by_hand(student, hand):
 
 @checks("row_shard")
 def test_rows_joined(student, rng):
-    """the parts of 1 to 4 ranks side by side are the matrix"""
+    """1 to 4 ranks: the parts, side by side, are the whole matrix"""
     for world in (1, 2, 3, 4, 3):  # three ranks again, with another matrix
         weight = normal(rng, 5, 12)
         for rank in range(world):
@@ -123,7 +123,7 @@ def test_rows_joined(student, rng):
 
 @checks("row_shard")
 def test_rows_that_do_not_divide(student):
-    """5 inputs are not divided among 2 ranks, nor 2 among 3, on any rank; 7 outputs need not be"""
+    """5 inputs on 2 ranks, or 2 on 3: ValueError that names the number; an odd number of outputs is allowed"""
     for size, rank, world in ((5, 0, 2), (5, 1, 2), (2, 0, 3)):
         raises(ValueError, lambda n=size, r=rank, w=world: student.row_shard(torch.ones(4, n), r, w), naming=size)
     weight = torch.arange(28.0).view(7, 4)
@@ -132,7 +132,7 @@ def test_rows_that_do_not_divide(student):
 
 @checks("row_shard")
 def test_rows_are_a_view(student):
-    """nothing is copied, even from a transposed matrix: numbers written into the matrix afterwards show in the part"""
+    """the part is a view, also of a transposed matrix: a later change of the matrix shows in the part"""
     for weight in (torch.arange(32.0).view(4, 8), torch.arange(32.0).view(8, 4).T):
         a_view(student.row_shard, weight, weight.square() + 40, 1, 2, 1)  # no number of both is the same
 
@@ -149,7 +149,7 @@ def heads_of(student, config, rank, world):
 
 @checks("kv_heads_of", weight=2)
 def test_heads_by_hand(student, hand):
-    """8 query heads, 2 key/value heads: 4 ranks have heads 0, 0, 1, 1"""
+    """8 query heads and 2 key/value heads on 2, 4 and 8 ranks: 4 ranks have key/value heads 0, 0, 1, 1"""
     case = hand["heads"]
     config = config_of(case["num_attention_heads"], case["num_key_value_heads"])
     for world in (2, 4, 8):
@@ -159,7 +159,7 @@ def test_heads_by_hand(student, hand):
 
 @checks("kv_heads_of")
 def test_heads_of_one_rank_and_of_few(student):
-    """6 key/value heads: one rank has all, two have three, three have two"""
+    """6 key/value heads: 1 rank has all 6, 2 ranks have 3 each, 3 ranks have 2 each, 6 ranks have 1 each"""
     config = config_of(12, 6)
     for world in (1, 2, 3, 6):
         got = [heads_of(student, config, rank, world) for rank in range(world)]
@@ -168,7 +168,7 @@ def test_heads_of_one_rank_and_of_few(student):
 
 @checks("kv_heads_of")
 def test_heads_that_do_not_divide(student):
-    """9 query heads and 2 ranks; 6 key/value heads and 4 ranks, or 9"""
+    """9 query heads on 2 ranks, 6 key/value heads on 4 or 9: ValueError that names the number; 3 heads on 9 are copied"""
     raises(ValueError, lambda: student.kv_heads_of(config_of(9, 1), 0, 2), naming=9)
     raises(ValueError, lambda: student.kv_heads_of(config_of(12, 6), 0, 4), naming=6)
     raises(ValueError, lambda: student.kv_heads_of(config_of(18, 6), 0, 9), naming=6)
@@ -177,7 +177,7 @@ def test_heads_that_do_not_divide(student):
 
 @checks("kv_heads_of")
 def test_many_heads_and_ranks(student):
-    """128 query heads, 16 key/value heads: 32 ranks and 64 have copies"""
+    """128 query heads and 16 key/value heads on 32 and on 64 ranks: every rank has a copy of one key/value head"""
     for world in (32, 64):
         got = [heads_of(student, config_of(128, 16), rank, world) for rank in range(world)]
         equal(got, [[rank // (world // 16)] for rank in range(world)], what=f"wrong heads of {world} ranks")
@@ -188,7 +188,7 @@ def test_many_heads_and_ranks(student):
 
 @checks("shard_layer", weight=2)
 def test_a_layer_for_two(student, rng):
-    """4 query heads and 2 key/value heads for two ranks, then 8 and 4; the layer is not changed"""
+    """4 query and 2 key/value heads on two ranks, then 8 and 4: every matrix is cut right; the layer is not changed"""
     for config in (config_of(4, 2), config_of(8, 4)):
         layer = layer_of(rng, config)
         for rank in range(2):
@@ -199,7 +199,7 @@ def test_a_layer_for_two(student, rng):
 
 @checks("shard_layer")
 def test_copied_heads(student, rng):
-    """four ranks, two key/value heads: neighbours hold copies; then another layer"""
+    """two key/value heads on four ranks: neighbouring ranks have copies of one head, also for a second layer"""
     config = config_of(8, 2)
     for layer in (layer_of(rng, config), layer_of(rng, config)):
         for rank in range(4):
@@ -208,7 +208,7 @@ def test_copied_heads(student, rng):
 
 @checks("shard_layer")
 def test_half_a_head_is_refused(student, rng):
-    """3 heads of 4 are 12 rows, and 12 is even: still no half heads; an odd feed-forward width neither"""
+    """3 query heads of 4 rows each on 2 ranks, or a feed-forward width of 21: ValueError that names the number"""
     config = config_of(3, 1)
     layer = layer_of(rng, config)
     raises(ValueError, lambda: student.shard_layer(layer, config, 0, 2), naming=3)
@@ -222,7 +222,7 @@ def test_half_a_head_is_refused(student, rng):
 
 @checks("ring_reduce_scatter", weight=2)
 def test_scattered_by_hand(student, hand):
-    """four ranks, four numbers: rank r ends with number r of the sum"""
+    """four ranks, four numbers on each: rank r ends with entry r of the sum"""
     case = hand["ring"]
     parts, traffic = everywhere(student, 4, "ring_reduce_scatter", rows(case))
     for rank, (part, suspects) in enumerate(zip(parts, scattered_wrongly(parts, rows(case)), strict=True)):
@@ -232,7 +232,7 @@ def test_scattered_by_hand(student, hand):
 
 @checks("ring_reduce_scatter")
 def test_scattered_parts(student, rng):
-    """two and three ranks, parts of three numbers of 32 and of 16 bits; x is not changed"""
+    """two and three ranks, float32 and bfloat16: the right parts, messages and bytes; x is not changed"""
     for world, dtype in ((2, torch.float32), (3, torch.bfloat16), (3, torch.float32), (2, torch.float32)):
         xs = [whole(rng, 3 * world, dtype=dtype) for _ in range(world)]
         parts, traffic = everywhere(student, world, "ring_reduce_scatter", xs, _unchanged=True)
@@ -244,7 +244,7 @@ def test_scattered_parts(student, rng):
 
 @checks("ring_reduce_scatter")
 def test_scattered_alone(student):
-    """one rank alone has all of the sum and sends nothing"""
+    """a single rank: the result is x, and nothing is sent"""
     parts, traffic = everywhere(student, 1, "ring_reduce_scatter", torch.tensor([3.0, 1.0, 2.0]), _unchanged=True)
     close(parts[0], [3.0, 1.0, 2.0], atol=0.0)
     ring_traffic(traffic, 0, 0)
@@ -252,7 +252,7 @@ def test_scattered_alone(student):
 
 @checks("ring_reduce_scatter")
 def test_scattered_among_five(student, rng):
-    """five ranks, parts of 2,000 whole numbers beyond 2^24; one rank alone keeps the dtype"""
+    """five ranks, parts of 2,000 whole numbers beyond 2^24: exact sums; a single rank keeps the dtype"""
     # Both signs: of numbers that are nearly equal, a part of their sum would look like a fifth of it.
     xs = [whole(rng, 10_000, dtype=torch.int64) + 2**24 * whole(rng, 10_000, dtype=torch.int64) for _ in range(5)]
     parts, traffic = everywhere(student, 5, "ring_reduce_scatter", xs, _unchanged=True)
@@ -272,7 +272,7 @@ def listed(chunks):
 
 @checks("ring_all_gather", weight=2)
 def test_gathered_by_hand(student):
-    """four ranks, a number each: 60, 64, 68, 72 on all of them"""
+    """four ranks, one number on each: every rank ends with 60, 64, 68, 72 in this order"""
     chunks = [torch.tensor([value]) for value in (60.0, 64.0, 68.0, 72.0)]
     gathered, traffic = everywhere(student, 4, "ring_all_gather", chunks, _unchanged=True)
     for rank, got in enumerate(gathered):
@@ -284,7 +284,7 @@ def test_gathered_by_hand(student):
 
 @checks("ring_all_gather")
 def test_gathered_shapes(student, rng):
-    """chunks of no, two and three dimensions, of two and three ranks, in any order of memory"""
+    """chunks with 0, 2 and 3 dimensions, not contiguous in memory: every rank ends with all chunks unchanged"""
     for world, shape in ((2, (2, 3)), (3, (2, 1, 2)), (2, ())):
         chunks = [normal(rng, *shape).permute([*reversed(range(len(shape)))]) for _ in range(world)]
         gathered, traffic = everywhere(student, world, "ring_all_gather", chunks)
@@ -296,7 +296,7 @@ def test_gathered_shapes(student, rng):
 
 @checks("ring_all_gather")
 def test_gathered_alone(student):
-    """one rank alone has its chunk and sends nothing"""
+    """a single rank: the list has that rank's chunk only, and nothing is sent"""
     gathered, traffic = everywhere(student, 1, "ring_all_gather", torch.tensor([[3.0, 1.0]]))
     that(len(gathered[0]) == 1, "one rank has one chunk", expected=1, got=len(gathered[0]))
     close(gathered[0][0], [[3.0, 1.0]], atol=0.0)
@@ -305,7 +305,7 @@ def test_gathered_alone(student):
 
 @checks("ring_all_gather")
 def test_gathered_from_five(student, rng):
-    """five ranks, chunks of 6,000 numbers in five dimensions; one rank alone keeps the dtype"""
+    """five ranks, chunks of 6,000 numbers in five dimensions: all chunks unchanged; a single rank keeps the dtype"""
     chunks = [normal(rng, 2, 3, 10, 10, 10) for _ in range(5)]
     gathered, traffic = everywhere(student, 5, "ring_all_gather", chunks, _unchanged=True)
     for rank, got in enumerate(gathered):
@@ -321,7 +321,7 @@ def test_gathered_from_five(student, rng):
 
 @checks("ring_all_reduce", weight=2)
 def test_reduced_by_hand(student, hand):
-    """four ranks, four numbers: six messages of one number from each"""
+    """four ranks, four numbers on each: every rank ends with the sum and sends six messages of one number"""
     case = hand["ring"]
     sums, traffic = everywhere(student, 4, "ring_all_reduce", rows(case))
     on_all(sums, torch.tensor(case["total"], dtype=torch.float64))
@@ -330,7 +330,7 @@ def test_reduced_by_hand(student, hand):
 
 @checks("ring_all_reduce")
 def test_padded(student, rng, hand):
-    """7 numbers among 3 ranks: two zeros after them while they travel"""
+    """7 numbers on 3 ranks: padded with two zeros for the messages; the result has 7 numbers again"""
     case = hand["padded"]
     xs = [whole(rng, case["values"]) for _ in range(3)]
     sums, traffic = everywhere(student, 3, "ring_all_reduce", xs, _unchanged=True)
@@ -340,7 +340,7 @@ def test_padded(student, rng, hand):
 
 @checks("ring_all_reduce")
 def test_reduced_shapes(student, rng):
-    """any shape and dtype: one rank alone, two, three; fewer numbers than ranks"""
+    """1 to 4 ranks, several shapes and dtypes, also fewer numbers than ranks: the sum has x's shape and dtype"""
     shapes = ((1, (2, 3)), (2, (3, 2, 2)), (3, (2, 4)), (4, (3,)), (2, ()))
     for (world, shape), dtype in zip(shapes, (torch.float32, torch.float32, torch.float64, torch.float32, torch.bfloat16), strict=True):
         xs = [whole(rng, *shape, dtype=dtype) for _ in range(world)]
@@ -351,7 +351,7 @@ def test_reduced_shapes(student, rng):
 
 @checks("ring_all_reduce")
 def test_the_same_bits(student, rng):
-    """numbers that a sum rounds: still the same bits on every rank"""
+    """sums that have to be rounded: every rank has the same bits"""
     xs = [10.0**rank * normal(rng, 40, dtype=torch.float32) for rank in range(3)]
     sums, _ = everywhere(student, 3, "ring_all_reduce", xs)
     want = sum(x.double() for x in xs)
@@ -362,7 +362,7 @@ def test_the_same_bits(student, rng):
 
 @checks("ring_all_reduce")
 def test_reduced_by_five(student, rng):
-    """five ranks, 12,002 numbers in five dimensions, one rank's in another order of memory; nine ranks; whole numbers beyond 2^24"""
+    """five and nine ranks, 12,002 numbers in five dimensions, two memory orders, int64 beyond 2^24: exact sums"""
     xs = [whole(rng, 4, 5) for _ in range(9)]
     sums, traffic = everywhere(student, 9, "ring_all_reduce", xs)
     on_all(sums, sum(xs), dtype=torch.float32)
@@ -392,7 +392,7 @@ def attend(student, world, x, layer, config, positions, mask, **options):
 
 @checks("parallel_attention", weight=2)
 def test_attention_of_two(student, rng):
-    """two ranks give what the whole layer gives, for one all-reduce; nothing is changed"""
+    """two ranks: the whole layer's result, with one all-reduce; neither x nor the layer is changed"""
     config, T = config_of(4, 2), 5
     layer, x = layer_of(rng, config), normal(rng, T, 2, 20).transpose(0, 1)
     got, traffic = attend(student, 2, x, layer, config, torch.arange(T), causal(T), _unchanged=True, _arguments=True)
@@ -405,7 +405,7 @@ def test_attention_of_two(student, rng):
 
 @checks("parallel_attention")
 def test_attention_with_copies(student, rng):
-    """four ranks, two key/value heads; each rank computes its own heads only"""
+    """two key/value heads on four ranks: the whole layer's result; a rank computes only the heads it has"""
     config, T = config_of(8, 2), 3
     layer, x = layer_of(rng, config), normal(rng, 1, T, 20)
     shards, ranks = [cut_layer(layer, config, rank, 4) for rank in range(4)], student.ranks(4)
@@ -421,7 +421,7 @@ def test_attention_with_copies(student, rng):
 
 @checks("parallel_attention")
 def test_attention_positions_and_mask(student, rng):
-    """one rank alone, then two: other positions, and another mask; then each text of the batch has its own"""
+    """positions and mask are used as given, on one rank and on two, also if every text of the batch has its own"""
     config, T = config_of(4, 2), 4
     layer, x = layer_of(rng, config), normal(rng, 2, T, 20)
     positions, mask = torch.tensor([3, 4, 9, 11]), torch.tensor([[1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 1, 1]]).bool()
@@ -434,7 +434,7 @@ def test_attention_positions_and_mask(student, rng):
 
 @checks("parallel_attention")
 def test_attention_far_into_a_text(student, rng):
-    """bfloat16, which would round positions this large: they stay exact; a second call reads its own x"""
+    """bfloat16, positions above 2,048: the positions are not rounded; a second call computes with the second x"""
     config, positions = config_of(4, 2, max_position_embeddings=4096), torch.tensor([2_049, 2_051, 2_056, 2_063])
     layer, x = layer_of(rng, config, torch.bfloat16), normal(rng, 2, 4, 20, dtype=torch.bfloat16)
     got, _ = attend(student, 2, x, layer, config, positions, causal(4))
@@ -447,7 +447,7 @@ def test_attention_far_into_a_text(student, rng):
 
 @checks("parallel_attention")
 def test_attention_of_five(student, rng):
-    """five ranks, heads of 64 numbers, eight query heads to a key/value head, 40 tokens"""
+    """five ranks, heads of 64 numbers, eight query heads per key/value head, 40 tokens: the whole layer's result"""
     config, T = config_of(80, 10, Dh=64), 40
     layer, x = layer_of(rng, config), normal(rng, 1, T, 20)
     got, traffic = attend(student, 5, x, layer, config, torch.arange(T), causal(T))
@@ -465,7 +465,7 @@ def feed(student, world, x, layer, config, **options):
 
 @checks("parallel_feed_forward", weight=2)
 def test_feed_forward_of_ranks(student, rng):
-    """one, two and four ranks give what the whole layer gives, for one all-reduce; nothing is changed"""
+    """one, two and four ranks: the whole layer's result, with one all-reduce; neither x nor the layer is changed"""
     config = config_of(4, 2)
     layer, x = layer_of(rng, config), normal(rng, 3, 2, 20).transpose(0, 1)
     for world in (1, 2, 4):
@@ -491,7 +491,7 @@ def feed_gates(student, gates, dtype):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_of_large_numbers(student, hand):
-    """gates of 3 and 11: silu is of each, not of their sum; gates whose exponential overflows"""
+    """gates 3 and 11: silu is applied before the parts are summed; a gate whose exponential overflows gives no inf or nan"""
     want = feed_gates(student, hand["two_matrices"]["parts"], torch.float64)
     close(want, hand["nonlinearity"]["sum_of_parts"], atol=1e-6)
     for gates, dtype in (([-800.0, 800.0], torch.float64), ([100.0, -150.0], torch.float32)):
@@ -500,7 +500,7 @@ def test_feed_forward_of_large_numbers(student, hand):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_work(student, rng):
-    """a rank of two does half of the work"""
+    """one of two ranks does half of the FLOPs"""
     config = config_of(4, 2, F=64, D=32)
     layer, x = layer_of(rng, config), normal(rng, 1, 8, 32)
     shards, ranks = [cut_layer(layer, config, rank, 2) for rank in range(2)], student.ranks(2)
@@ -513,7 +513,7 @@ def test_feed_forward_work(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_of_five(student, rng):
-    """five ranks, 100 tokens; then one rank and other tokens"""
+    """five ranks, 100 tokens: the whole layer's result; a second call computes with the second x"""
     config = config_of(5, 5, F=60)
     layer, x, other = layer_of(rng, config), normal(rng, 1, 100, 20), normal(rng, 1, 100, 20)
     got, traffic = feed(student, 5, x, layer, config)
@@ -532,7 +532,7 @@ def split(table, world):
 
 @checks("vocab_parallel_embedding", weight=2)
 def test_embedding_of_ranks(student, rng):
-    """one, two and four ranks: every token's row, for one all-reduce"""
+    """one, two and four ranks: every token's row of the table, with one all-reduce"""
     table = normal(rng, 12, 5)
     ids = torch.tensor([[0, 11, 5, 6, 2], [3, 8, 9, 2, 6]])
     for world in (1, 2, 4):
@@ -543,7 +543,7 @@ def test_embedding_of_ranks(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_of_one_rank_only(student, rng):
-    """ids whose rows are all on one of three ranks, each time of another table; then one row on each of six ranks"""
+    """all ids belong to one of three ranks, or each of six ranks has a single row: the right rows of every new table"""
     for world, tokens in ((3, [0, 1, 0]), (3, [2, 3, 3]), (3, [5, 5, 4]), (6, [4, 0, 5])):
         table, ids = normal(rng, 6, 4), torch.tensor([tokens])
         got, _ = everywhere(student, world, "vocab_parallel_embedding", split(table, world), ids)
@@ -555,7 +555,7 @@ def test_embedding_of_one_rank_only(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_of_five(student, rng):
-    """five ranks, 66,000 tokens"""
+    """five ranks, a vocabulary of 66,000: the right rows, also for large ids"""
     table, ids = normal(rng, 66_000, 2), torch.tensor([[0, 13_199, 13_200, 32_767, 32_768, 65_536, 65_999]])
     got, traffic = everywhere(student, 5, "vocab_parallel_embedding", split(table, 5), ids)
     on_all(got, table[ids])
@@ -564,7 +564,7 @@ def test_embedding_of_five(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_beside_infinite_rows(student):
-    """rows of inf and nan that are not asked for add 0, and 0 times inf is nan; a row of inf that is asked for comes as it is"""
+    """inf and nan in rows that no id names do not spoil the sum; -inf in a row that an id names is kept"""
     table = torch.tensor([[torch.inf, torch.nan], [1.0, 2.0], [3.0, 4.0], [torch.nan, -torch.inf]])
     ids = torch.tensor([[1, 2, 1]])
     got, _ = everywhere(student, 2, "vocab_parallel_embedding", split(table, 2), ids)
@@ -576,7 +576,7 @@ def test_embedding_beside_infinite_rows(student):
 
 @checks("vocab_parallel_logits", weight=2)
 def test_logits_of_ranks(student, rng):
-    """one, two and three ranks: all scores in the order of the ids, for one all-gather"""
+    """one, two and three ranks: the scores of all tokens in the order of the ids, with one all-gather"""
     head, x = normal(rng, 12, 5), normal(rng, 2, 5)
     for world in (1, 2, 3):
         got, traffic = everywhere(student, world, "vocab_parallel_logits", x, split(head, world), _unchanged=True)
@@ -586,7 +586,7 @@ def test_logits_of_ranks(student, rng):
 
 @checks("vocab_parallel_logits")
 def test_logits_of_positions(student, rng):
-    """scores of every position of a text: x (B, T, D)"""
+    """x of shape (B, T, D): scores for every position of every text"""
     head, x = normal(rng, 8, 3), normal(rng, 2, 3, 3)
     got, traffic = everywhere(student, 2, "vocab_parallel_logits", x, split(head, 2))
     on_all(got, x @ head.T, atol=1e-9)
@@ -595,7 +595,7 @@ def test_logits_of_positions(student, rng):
 
 @checks("vocab_parallel_logits")
 def test_logits_of_five(student, rng):
-    """five ranks, 4,800 scores of each, x with four dimensions"""
+    """five ranks, 4,800 scores from each, x with four dimensions: the scores in the order of the ids"""
     head, x = normal(rng, 2_000, 3), normal(rng, 2, 2, 3, 3)
     got, traffic = everywhere(student, 5, "vocab_parallel_logits", x, split(head, 5))
     on_all(got, x @ head.T, atol=1e-9)
@@ -604,7 +604,7 @@ def test_logits_of_five(student, rng):
 
 @checks("vocab_parallel_argmax", weight=2)
 def test_argmax_of_ranks(student, rng):
-    """one to four ranks: the best token of all, whichever rank has it, for two numbers a row"""
+    """one to four ranks: every rank has the best token of all; a message has at most two numbers for each row"""
     head, x = normal(rng, 12, 5), normal(rng, 6, 5)
     for world in (1, 2, 3, 4):
         got, traffic = everywhere(student, world, "vocab_parallel_argmax", x, split(head, world), _unchanged=True)
@@ -614,7 +614,7 @@ def test_argmax_of_ranks(student, rng):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_of_five(student, rng):
-    """five ranks, 100 rows: four messages from each"""
+    """five ranks, 100 rows: the best token of every row, with four messages from each rank"""
     head, x = normal(rng, 50, 5), normal(rng, 100, 5)
     got, traffic = everywhere(student, 5, "vocab_parallel_argmax", x, split(head, 5))
     on_all(got, (x @ head.T).argmax(-1, keepdim=True), dtype=torch.int64)
@@ -623,7 +623,7 @@ def test_argmax_of_five(student, rng):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_of_low_scores(student):
-    """all scores are negative; the best has the smaller share among its rank's own"""
+    """all scores negative, or a best token with a small softmax share within its rank: the best token of all"""
     head = torch.tensor([[-5.0], [-9.0], [-4.0], [-3.5], [-8.0], [-9.0]])
     got, _ = everywhere(student, 2, "vocab_parallel_argmax", torch.tensor([[1.0], [2.0]]), split(head, 2))
     on_all(got, torch.tensor([[3], [3]]), dtype=torch.int64)
@@ -634,7 +634,7 @@ def test_argmax_of_low_scores(student):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_rounds_nothing(student):
-    """a token id above 66,000 with scores in 16 bits; float64 scores that are nearly equal; scores far below 0"""
+    """an id above 66,000 with 16-bit scores is not rounded; float64 scores that differ by 1e-10 are not equal"""
     for dtype in (torch.bfloat16, torch.float16):
         head = torch.zeros(67_000, 1, dtype=dtype)
         head[66_003] = 2.0
@@ -648,7 +648,7 @@ def test_argmax_rounds_nothing(student):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_of_a_tie(student):
-    """equal scores on two ranks: either token, but the same one everywhere"""
+    """the best score occurs on all three ranks: any of the tied tokens, but the same token on every rank"""
     head = torch.tensor([[1.0], [4.0], [4.0], [2.0], [4.0], [0.0]])
     got, _ = everywhere(student, 3, "vocab_parallel_argmax", torch.tensor([[1.0]]), split(head, 3))
     alike(got)
@@ -661,7 +661,7 @@ def test_argmax_of_a_tie(student):
 
 @checks("parallel_forward", weight=2)
 def test_forward_of_ranks(student, rng):
-    """one and two ranks give the whole model's logits, for 2L + 1 all-reduces and one all-gather"""
+    """one and two ranks: the whole model's logits, with 2L + 1 all-reduces and one all-gather"""
     config = config_of(4, 2)
     weights, ids = weights_of(rng, config), some(config, rng, 2, 3)
     for world in (1, 2):
@@ -674,7 +674,7 @@ def test_forward_of_ranks(student, rng):
 
 @checks("parallel_forward")
 def test_forward_of_five(student, rng):
-    """five ranks, six layers, 70 tokens"""
+    """five ranks, six layers, 70 tokens: the whole model's logits"""
     config = config_of(5, 5, F=15, D=6, vocab_size=40, num_hidden_layers=6)
     weights, ids = weights_of(rng, config), some(config, rng, 1, 70)
     got, _ = everywhere(student, 5, "parallel_forward", [cut_model(weights, config, rank, 5) for rank in range(5)], config, ids)
@@ -683,7 +683,7 @@ def test_forward_of_five(student, rng):
 
 @checks("parallel_forward")
 def test_forward_with_copies(student, rng):
-    """four ranks, two key/value heads, a head of its own"""
+    """two key/value heads on four ranks, and an lm_head that is not the embedding: the whole model's logits"""
     config = config_of(4, 2, num_hidden_layers=1, tie_word_embeddings=False)
     weights, ids = weights_of(rng, config), some(config, rng, 1, 4)
     got, _ = everywhere(student, 4, "parallel_forward", [cut_model(weights, config, rank, 4) for rank in range(4)], config, ids)
@@ -692,7 +692,7 @@ def test_forward_with_copies(student, rng):
 
 @checks("parallel_forward")
 def test_forward_of_another_text(student, rng):
-    """one rank alone: a second text of the same length, and a text of 600 tokens; positions and mask are on the ids' device"""
+    """a single rank, two texts of 3 tokens and two of 600: the right logits; positions and mask on the ids' device"""
     config = config_of(2, 1, D=6, F=4, num_hidden_layers=1, max_position_embeddings=4096)
     weights = weights_of(rng, config)
     for T in (3, 600):
@@ -705,7 +705,7 @@ def test_forward_of_another_text(student, rng):
 
 @checks("parallel_forward")
 def test_forward_changes_nothing(student, rng):
-    """the weights are as they were"""
+    """the weights are not changed"""
     config = config_of(4, 2, num_hidden_layers=1)
     weights, ids = weights_of(rng, config), some(config, rng, 1, 2)
     shards = [cut_model(weights, config, rank, 2) for rank in range(2)]
@@ -724,7 +724,7 @@ def wires(case):
 
 @checks("all_reduce_seconds", weight=2)
 def test_ring_seconds_by_hand(student, hand):
-    """16,384 bytes around 8 GPUs, over three wires"""
+    """16,384 bytes on 8 GPUs over three kinds of link, worked out by hand"""
     case = hand["seventy_b"]
     once = "The latency is paid in each of the 2 (world - 1) steps; here it is paid once."
     for wire, want in zip(wires(case), case["ring_us"], strict=True):
@@ -734,7 +734,7 @@ def test_ring_seconds_by_hand(student, hand):
 
 @checks("all_reduce_seconds")
 def test_ring_seconds_of_few(student):
-    """two ranks, three and seven, step by step; one rank takes no time; 0 bytes take their latency"""
+    """2, 3 and 7 ranks: the sum over all steps; a single rank takes no time; 0 bytes still cost the latencies"""
     for size, world in ((1200, 1), (1200, 2), (1200, 3), (1200, 7), (5, 2), (0, 3)):
         got = student.all_reduce_seconds(size, world, 100.0, 0.5)
         exact(got, around_a_ring(size, world, 100.0, 0.5), f"wrong seconds of {world} ranks for {size} bytes")
@@ -742,7 +742,7 @@ def test_ring_seconds_of_few(student):
 
 @checks("one_shot_seconds", weight=2)
 def test_one_shot_seconds_by_hand(student, hand):
-    """160 times 16,384 bytes among 8 GPUs, over three wires"""
+    """160 all-reduces of 16,384 bytes on 8 GPUs over three kinds of link, worked out by hand"""
     case = hand["seventy_b"]
     for wire, want in zip(wires(case), case["one_shots_ms"], strict=True):
         close(160e3 * student.one_shot_seconds(16384, 8, *wire), want, atol=1e-3)
@@ -750,21 +750,21 @@ def test_one_shot_seconds_by_hand(student, hand):
 
 @checks("one_shot_seconds")
 def test_one_shot_seconds_of_few(student):
-    """two ranks and three; one rank takes no time; 0 bytes take their latency"""
+    """2 and 3 ranks, worked out by hand; a single rank takes no time; 0 bytes still cost the latency"""
     for size, world, want in ((1200, 1, 0.0), (1200, 2, 0.5 + 12.0), (1200, 3, 0.5 + 24.0), (0, 3, 0.5)):
         exact(student.one_shot_seconds(size, world, 100.0, 0.5), want, f"wrong seconds of {world} ranks for {size} bytes")
 
 
 @checks("one_shot_seconds")
 def test_where_they_cross(student, hand):
-    """NVLink, 8 GPUs: with 2.23 MB a ring takes as long"""
+    """8 GPUs with NVLink, 2.23 MB: a one-shot all-reduce takes as long as a ring all-reduce"""
     case, wire = hand["crossing"], wires(hand["seventy_b"])[0]
     close(student.one_shot_seconds(case["num_bytes"], 8, *wire), around_a_ring(case["num_bytes"], 8, *wire), atol=1e-11)
 
 
 @checks("tensor_parallel_seconds", weight=2)
 def test_step_by_hand(student, hand):
-    """70B on 8 GPUs, one token, over three wires"""
+    """a 70B model on 8 GPUs, one token, three kinds of link, worked out by hand"""
     case = hand["seventy_b"]
     for wire, want in zip(wires(case), case["step_ms"], strict=True):
         got = student.tensor_parallel_seconds(case["weight_bytes"], case["layers"], case["width"], 1, 2, 8, case["bandwidth"], *wire)
@@ -773,7 +773,7 @@ def test_step_by_hand(student, hand):
 
 @checks("tensor_parallel_seconds")
 def test_step_of_one_and_of_rows(student):
-    """one rank only reads; rows make the messages longer, and so do the bytes of a value"""
+    """a single rank only reads weights; on two ranks, the messages grow with the rows and the bytes per value"""
     exact(student.tensor_parallel_seconds(6000, 3, 4, 5, 2, 1, 100.0, 10.0, 0.25), 60.0)
     for size in (2, 4, 0.75):
         want = 6000 / 2 / 100 + 6 * around_a_ring(5 * 4 * size, 2, 10.0, 0.25)
@@ -782,7 +782,7 @@ def test_step_of_one_and_of_rows(student):
 
 @checks("pipeline_bubble", weight=2)
 def test_bubble_by_hand(student, hand):
-    """8 stages, 1 to 64 microbatches"""
+    """8 stages with 1 to 64 microbatches, worked out by hand"""
     case = hand["pipeline"]
     over_busy = "The idle turns are divided by the m turns of work; the whole time is longer, from the first start to the last end."
     for m, want in zip(case["microbatches"], case["bubbles"], strict=True):
@@ -792,6 +792,6 @@ def test_bubble_by_hand(student, hand):
 
 @checks("pipeline_bubble")
 def test_bubble_of_few(student):
-    """one stage never waits; the rest by drawing up who works when"""
+    """a single stage is never idle; 2 and 4 stages are idle as in a timetable"""
     for stages, m in ((1, 1), (1, 5), (2, 1), (2, 3), (4, 2)):
         exact(student.pipeline_bubble(stages, m), idle_share(stages, m), f"wrong share for {stages} stages and {m} microbatches")

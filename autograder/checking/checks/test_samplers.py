@@ -163,7 +163,7 @@ def follows_its_generator(student: Any, rng: torch.Generator, sample: Callable[.
     more = token_ids(sample(logits, first), 200)
     that(not torch.equal(more, tokens), "a second call with the same generator gave the same tokens again")
     equal(sample(logits, again), more, what="the second draws of two generators in the same state are different tokens")
-    equal(again.get_state(), first.get_state(), what="two generators that drew the same stand at different places")
+    equal(again.get_state(), first.get_state(), what="two generators that drew the same end in different states")
     that(
         not torch.equal(sample(logits, student.generator(other)), tokens),
         "a generator with another seed gave the same tokens",
@@ -257,14 +257,14 @@ def varies_without_generator(sample: Callable[[Tensor], Any]) -> None:
 
 @checks("greedy_sample")
 def test_greedy_by_hand(student, hand):
-    """the highest of five logits"""
+    """the token with the highest of five logits is chosen"""
     got = token_ids(student.greedy_sample(row(hand["greedy"]["logits"])), 1)
     equal(got, torch.tensor([[hand["greedy"]["token"]]]))
 
 
 @checks("greedy_sample")
 def test_greedy_each_row(student):
-    """one token for each row, as a column of int64"""
+    """each row gives one token id: shape (B, 1), dtype int64"""
     logits = torch.tensor([[0.1, 5.0, 2.0], [9.0, -1.0, 3.0], [-3.0, -2.0, -1.0], [-7.0, -4.0, -5.0]])
     got = token_ids(student.greedy_sample(logits), 4)
     equal(got, torch.tensor([[1], [0], [2], [1]]))
@@ -274,7 +274,7 @@ def test_greedy_each_row(student):
 
 @checks("greedy_sample")
 def test_greedy_leaves_everything_alone(student):
-    """no randomness used, input unchanged"""
+    """no randomness is used, and the logits are not changed"""
     logits = torch.tensor([[0.5, 0.4, 0.6], [1.5, 1.0, 0.0]])
     got = student.greedy_sample(logits, _unchanged=True, _rng_unchanged=True)
     equal(got, torch.tensor([[2], [0]]))
@@ -282,7 +282,7 @@ def test_greedy_leaves_everything_alone(student):
 
 @checks("greedy_sample")
 def test_greedy_smallest_lead(student):
-    """the highest logit, however small its lead, however large the logits, and however many there are"""
+    """the highest logit wins, however small its lead, however large the logits, and in a vocabulary of 40,000"""
     just = 1 + 2**-23  # the next float32 after 1
     got = token_ids(student.greedy_sample(torch.tensor([[0.0, 1e-38, -9e4], [1e-38, 0.0, -9e4], [1.0, just, 0.5]])), 3)
     equal(got, torch.tensor([[1], [0], [1]]))
@@ -314,7 +314,7 @@ def test_temperature_by_hand(student, hand):
 
 @checks("temperature_probs")
 def test_temperature_as_power(student, hand):
-    """probabilities 0.7, 0.2, 0.1 sharpened and flattened"""
+    """probabilities 0.7, 0.2, 0.1 become sharper at tau 0.5 and flatter at tau 2, by hand"""
     case = hand["temperature_as_power"]
     logits = row(case["probs"]).log()
     close(student.temperature_probs(logits, 0.5), row(case["tau_half"]), atol=6e-5)
@@ -323,7 +323,7 @@ def test_temperature_as_power(student, hand):
 
 @checks("temperature_probs")
 def test_temperature_zero_is_greedy(student):
-    """tau = 0 puts everything on the highest logit"""
+    """at tau = 0 the best token, or the tied best tokens, have all of the probability"""
     logits = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [-1.0, -2.0, -3.0, -4.0, -5.0]])
     want = torch.tensor([[0.0, 0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
     for zero in (0.0, 0):
@@ -335,7 +335,7 @@ def test_temperature_zero_is_greedy(student):
 
 @checks("temperature_probs")
 def test_temperature_small_and_high(student):
-    """the logits are divided by every tau above 0, even a tiny or a huge one, and nothing overflows"""
+    """the logits are divided by any tau above 0, even a tiny or a huge tau, and nothing overflows"""
     # A power of two for tau: the quotients are exact.
     for quotients, tau in (([1.0, 0.0, -1.0], 2**-20), ([480.0, 478.0, 160.0], 2**-4), ([1.0, -8.0, 0.0], 64.0)):
         logits = row(quotients) * tau
@@ -345,7 +345,7 @@ def test_temperature_small_and_high(student):
 
 @checks("temperature_probs")
 def test_temperature_each_row(student):
-    """each row as if it were alone: beside much larger logits, with a logit of -inf, in a transposed tensor"""
+    """much larger logits in another row, a logit of -inf, a transposed tensor: each row is computed separately"""
     logits = torch.tensor([[1.0, 3.0, 2.0], [301.0, 300.0, 302.0], [-math.inf, 0.5, -0.5]])
     for tau in (0.5, 2.0):
         want = softmax64(logits / tau)
@@ -355,7 +355,7 @@ def test_temperature_each_row(student):
 
 @checks("temperature_probs")
 def test_temperature_zero_smallest_lead(student):
-    """at tau = 0 the highest logit has everything, however small its lead"""
+    """at tau = 0 the highest logit gets probability 1, however small its lead"""
     logits = torch.tensor([[0.0, 1e-38, -1.0], [1.0, 1 + 2**-23, 0.5], [3e38, -3e38, 0.0]])
     want = torch.tensor([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     for zero in (0.0, 0):
@@ -364,7 +364,7 @@ def test_temperature_zero_smallest_lead(student):
 
 @checks("temperature_probs")
 def test_temperature_half_precision(student):
-    """logits in bfloat16 and float16: probabilities in float32, with all its digits"""
+    """bfloat16 and float16 logits give float32 probabilities, without rounding to half precision"""
     for dtype in HALF:
         logits = torch.tensor([TEN, [-x for x in TEN]]).to(dtype)
         for tau in (0.7, 1.0, 3.0, 0.0):
@@ -376,18 +376,21 @@ def test_temperature_half_precision(student):
 
 @checks("temperature_probs")
 def test_temperature_digits_of_float64(student):
-    """logits in float64: probabilities in float64, with all its digits"""
+    """float64 logits give float64 probabilities with all digits; at tau = 0 a lead of 2**-40 decides"""
     logits = torch.tensor([TEN], dtype=torch.float64) / 3
     for tau in (0.7, 1.0, 3.0):
         got = student.temperature_probs(logits, tau)
         at_least(got, torch.float64)
         close(got, softmax64(logits / tau), atol=1e-13, rtol=1e-9)
     at_least(student.temperature_probs(logits, 0.0), torch.float64)
+    close_call = torch.tensor([[1.0, 1 + 2**-40, 0.5]], dtype=torch.float64)
+    what = "wrong values at tau = 0 for a lead that float32 rounds away"
+    distribution(student.temperature_probs(close_call, 0.0), torch.tensor([[0.0, 1.0, 0.0]]), what)
 
 
 @checks("temperature_probs")
 def test_temperature_refuses_negative(student):
-    """tau below 0 raises ValueError that names it"""
+    """a tau below 0 raises ValueError, with the value in the message"""
     for tau in (-1.0, -0.25):
         cause = "A negative temperature would turn the order round. Raise ValueError with the value in its message."
         raises(ValueError, lambda tau=tau: student.temperature_probs(row([1.0, 2.0]), tau), naming=tau, cause=cause)
@@ -407,7 +410,7 @@ def test_temperature_input_unchanged(student):
 
 @checks("top_k_probs", weight=2)
 def test_top_k_by_hand(student, hand):
-    """the two best of five, worked out by hand"""
+    """k = 2 keeps the two best of five tokens, worked out by hand"""
     case = hand["top_k_two"]
     got = student.top_k_probs(row(case["logits"]), case["k"])
     probs, kept = softmax64(row(case["logits"])), row(case["probs"]) > 0
@@ -422,7 +425,7 @@ def test_top_k_by_hand(student, hand):
 
 @checks("top_k_probs")
 def test_top_k_keeps_ties(student, hand):
-    """ties with the k-th value are kept"""
+    """tokens whose logit equals the k-th highest logit are kept"""
     case = hand["top_k_tie"]
     got = student.top_k_probs(row(case["logits"]), case["k"])
     close(got, row(case["probs"]), atol=6e-5)
@@ -435,7 +438,7 @@ def test_top_k_keeps_ties(student, hand):
 
 @checks("top_k_probs")
 def test_top_k_no_ties(student):
-    """logits that are not equal are no ties, however close"""
+    """logits that differ are not ties, however close"""
     logits = torch.tensor([[1.0, 1 + 2**-23, 0.5], [-1e-38, -5.0, 0.0]])
     distribution(student.top_k_probs(logits, 1), torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     close_by = torch.tensor([[0.0, 1.0, 1.0 + 1e-12, 1.0 - 1e-12]], dtype=torch.float64)
@@ -444,7 +447,7 @@ def test_top_k_no_ties(student):
 
 @checks("top_k_probs")
 def test_top_k_half_precision(student):
-    """logits in bfloat16 and float16: probabilities in float32, with all its digits"""
+    """bfloat16 and float16 logits give float32 probabilities, without rounding to half precision"""
     for dtype in HALF:
         logits = torch.tensor([TEN, [-x for x in TEN]]).to(dtype)
         for k in (1, 3, 10):
@@ -455,7 +458,7 @@ def test_top_k_half_precision(student):
 
 @checks("top_k_probs")
 def test_top_k_each_row(student):
-    """each row has its own threshold"""
+    """each row has its own threshold, the k-th highest logit of that row"""
     logits = torch.tensor([[9.0, 8.0, 7.0, 6.0], [-4.0, -3.0, -2.0, -1.0], [0.0, 5.0, -5.0, 4.0], [-15000.0, -15001.0, -15003.0, -15004.0]])
     distribution(student.top_k_probs(logits, 2), top_k_by_hand(logits, 2))
     distribution(student.top_k_probs(logits.T.contiguous().T, 2), top_k_by_hand(logits, 2), "wrong values for a transposed tensor")
@@ -463,7 +466,7 @@ def test_top_k_each_row(student):
 
 @checks("top_k_probs")
 def test_top_k_minus_infinity(student):
-    """a logit of -inf gets no probability, also where k is larger than the number of other tokens"""
+    """a logit of -inf gets probability 0, also if k is larger than the number of other tokens"""
     logits = torch.tensor([[2.0, -math.inf, 1.0, -math.inf, -1.0], [-math.inf, -math.inf, -math.inf, 0.0, -math.inf]])
     for k in (1, 3, 4, 9):
         distribution(student.top_k_probs(logits, k), top_k_by_hand(logits, k))
@@ -471,14 +474,14 @@ def test_top_k_minus_infinity(student):
 
 @checks("top_k_probs")
 def test_top_k_most_of_a_vocabulary(student):
-    """the 1,500 best of 2,000 tokens"""
+    """k = 1,500 keeps exactly the 1,500 best of 2,000 tokens"""
     logits = (torch.arange(2_000) * 7 % 2_000)[None] / 500.0  # 0 to 3.998, each once
     distribution(student.top_k_probs(logits, 1_500), top_k_by_hand(logits, 1_500))
 
 
 @checks("top_k_probs")
 def test_top_k_large_k(student):
-    """k = V and k > V keep everything"""
+    """k = V and k > V keep every token"""
     logits = row([0.3, -0.2, 1.1])
     for k in (3, 4, 1000):
         distribution(student.top_k_probs(logits, k, _unchanged=True), softmax64(logits))
@@ -486,7 +489,7 @@ def test_top_k_large_k(student):
 
 @checks("top_k_probs")
 def test_top_k_refuses(student):
-    """k below 1 raises ValueError that names it"""
+    """a k below 1 raises ValueError, with the value in the message"""
     for k in (0, -3):
         cause = "k = 0 would leave no token at all. Raise ValueError with the value in its message."
         raises(ValueError, lambda k=k: student.top_k_probs(row([1.0, 2.0]), k), naming=k, cause=cause)
@@ -521,16 +524,16 @@ def test_top_p_by_hand(student, hand):
 
 @checks("top_p_probs")
 def test_top_p_best_token_alone(student):
-    """a best token above p stays alone"""
+    """a best token whose probability is above p is the only token kept"""
     logits = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [6.0, 0.0, -1.0, 0.5, -2.0]])
     want = torch.tensor([[0.0, 0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]])
-    for p in (0.8, 0.3, 1e-6):
+    for p in (0.8, 0.3, 1e-6, 1e-12):
         distribution(student.top_p_probs(logits, p), want)
 
 
 @checks("top_p_probs")
 def test_top_p_exact_mass(student):
-    """where the mass is exactly p, nothing more is kept, and where it is a little less, one more token"""
+    """if the kept mass is exactly p, no further token is kept; if the mass is slightly below p, one more token is kept"""
     # Equal logits over 2, 4 or 16 tokens: the probabilities are powers of two, and every sum of them is exact.
     # The first case is one in which each of the two mistakes named below gives a number of its own.
     for width, p, kept in ((4, 0.25, 1), (4, 0.5, 2), (4, 0.75, 3), (2, 0.5, 1), (16, 0.375, 6)):
@@ -558,7 +561,7 @@ def test_top_p_exact_mass(student):
 
 @checks("top_p_probs")
 def test_top_p_one_keeps_everything(student):
-    """p = 1 keeps everything, however improbable, and a p just below 1 does not"""
+    """p = 1 keeps every token, however improbable; a p just below 1 cuts the tail"""
     # The first probability is 1 - 2.2e-9, which is 1 in float32: the running sum has reached p at once.
     logits = torch.tensor([[0.0, -20.0, -22.0, -24.0], [1.0, 0.0, 2.0, -1.0]])
     for p in (1.0, 1):
@@ -572,7 +575,7 @@ def test_top_p_one_keeps_everything(student):
 
 @checks("top_p_probs")
 def test_top_p_half_precision(student):
-    """logits in bfloat16 and float16: the nucleus and its probabilities have float32's digits"""
+    """bfloat16 and float16 logits: the nucleus and the probabilities are computed in float32"""
     for dtype in HALF:
         logits = torch.tensor([TEN, [-x for x in TEN]]).to(dtype)
         for p in (0.25, 0.985, 1.0):
@@ -586,7 +589,7 @@ def test_top_p_half_precision(student):
 
 @checks("top_p_probs")
 def test_top_p_digits_of_float64(student):
-    """logits in float64: a billionth more or less than a running sum decides, and all digits stay"""
+    """float64 logits: p one billionth above or below a running sum gives the right nucleus, and all digits are kept"""
     logits = torch.tensor([[0.25, 0.5, 0.0625, 0.1875], [0.1875, 0.0625, 0.25, 0.5]], dtype=torch.float64).log()
     for p, kept in ((0.75 + 1e-9, [[1, 1, 0, 1], [1, 0, 1, 1]]), (0.75 - 1e-9, [[1, 1, 0, 0], [0, 0, 1, 1]])):
         got, want = student.top_p_probs(logits, p), renormalised(softmax64(logits), torch.tensor(kept))
@@ -597,7 +600,7 @@ def test_top_p_digits_of_float64(student):
 
 @checks("top_p_probs")
 def test_top_p_each_row(student):
-    """each row has its own nucleus, in the order of the vocabulary"""
+    """each row has its own nucleus, and the probabilities stay in the order of the vocabulary"""
     logits = torch.tensor([[5.0, 1.0, 0.0, -1.0], [0.0, 0.2, 0.5, 0.3], [-3.0, 2.0, -2.5, 2.2]])
     distribution(student.top_p_probs(logits, 0.7), top_p_by_hand(logits, 0.7))
     distribution(student.top_p_probs(logits.T.contiguous().T, 0.7), top_p_by_hand(logits, 0.7), "wrong values for a transposed tensor")
@@ -605,7 +608,7 @@ def test_top_p_each_row(student):
 
 @checks("top_p_probs")
 def test_top_p_refuses(student):
-    """p outside (0, 1] raises ValueError that names it"""
+    """p outside (0, 1] raises ValueError, with the value in the message"""
     for p in (0.0, -0.25, 1.5, 90):
         cause = "p is above 0 and at most 1 (0.9, not 90). Raise ValueError with the value in its message."
         raises(ValueError, lambda p=p: student.top_p_probs(row([1.0, 2.0]), p), naming=p, cause=cause)
@@ -633,7 +636,7 @@ def test_draw_by_hand(student, hand):
 
 @checks("draw")
 def test_draw_never_takes_zero(student):
-    """a token of probability 0 is never drawn, and one of a millionth is, at its place"""
+    """a token of probability 0 is never drawn; a token of probability 1e-6 is drawn if u falls in its interval"""
     probs = torch.tensor([[0.0, 0.5, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0], [0.5, 0.0, 0.5, 0.0], [0.25, 0.75, 0.0, 0.0]])
     u = torch.tensor([[0.0], [0.0], [0.5], [1 - 2**-24]])
     got = token_ids(student.draw(probs, u), 4)
@@ -658,7 +661,7 @@ def test_draw_each_row(student):
 
 @checks("draw")
 def test_draw_flat_u(student):
-    """u of shape (B,) is taken row by row too"""
+    """u may have shape (B,): row i is drawn with u[i]"""
     probs = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.1, 0.8, 0.1]])
     u = torch.tensor([0.6, 0.05, 0.95])
     equal(token_ids(student.draw(probs, u, _unchanged=True), 3), torch.tensor([[1], [0], [2]]))
@@ -668,7 +671,7 @@ def test_draw_flat_u(student):
 
 @checks("draw")
 def test_draw_sum_below_u(student):
-    """where rounding leaves the whole sum below u, the last token that has a share is drawn"""
+    """if rounding leaves the sum of all probabilities below u, the last token of probability above 0 is drawn"""
     probs = torch.tensor([[0.3, 0.6, 0.0999999, 0.0, 0.0], [0.0, 0.0999999, 0.9, 0.0, 0.0], [0.25, 0.25, 0.25, 0.0, 0.2499999]])
     got = token_ids(student.draw(probs, torch.full((3, 1), 1 - 2**-24)), 3)
     equal(got, torch.tensor([[2], [2], [4]]), what="wrong token at u = 1 - 2**-24, where the probabilities sum to 0.9999999")
@@ -676,7 +679,7 @@ def test_draw_sum_below_u(student):
 
 @checks("draw")
 def test_draw_inputs_unchanged(student):
-    """neither input is changed, also where the probabilities sum to less than 1"""
+    """probs and u are not changed, also if the probabilities sum to less than 1"""
     for dtype in (torch.float32, torch.float64):
         probs = torch.tensor([[0.375, 0.25, 0.3125], [0.125, 0.0, 0.8125]], dtype=dtype)
         u = torch.tensor([[0.5], [0.75]], dtype=dtype)
@@ -685,7 +688,7 @@ def test_draw_inputs_unchanged(student):
 
 @checks("draw")
 def test_draw_large_vocabulary(student):
-    """49,152 tokens, in float32, bfloat16 and float16: each at its own place"""
+    """49,152 tokens, probabilities in float32, bfloat16 or float16: each of 32 values of u draws the right token"""
     g = torch.Generator().manual_seed(5)
     exact = torch.softmax(2 * torch.randn(49_152, generator=g, dtype=torch.float64), dim=-1)
     for dtype in (torch.float32, *HALF):
@@ -701,7 +704,7 @@ def test_draw_large_vocabulary(student):
 
 @checks("draw")
 def test_draw_float64(student):
-    """float64 probabilities and a float64 u keep their digits, and such a u just below 1 gives a token, whatever the probabilities are"""
+    """float64 probabilities and u keep all digits; a float64 u just below 1 also works with float32 probabilities"""
     probs = torch.tensor([[0.5, 1e-9, 0.5 - 1e-9]], dtype=torch.float64).repeat(3, 1)
     u = torch.tensor([[0.5 - 1e-10], [0.5 + 5e-10], [0.5 + 1.5e-9]], dtype=torch.float64)
     equal(token_ids(student.draw(probs, u), 3), torch.tensor([[0], [1], [2]]))
@@ -715,51 +718,51 @@ ROWS = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [0.5, 0.0, 1.0, -1.0, 2.0]])
 
 @checks("temperature_probs")
 def test_temperature_devices(student):
-    """on the meta device: whatever is made is on the logits' device"""
+    """on the meta device: every new tensor is on the logits' device"""
     for tau in (0.7, 0.0):
         on_one_device(student.temperature_probs.on_meta(ROWS, tau))
 
 
 @checks("top_k_probs")
 def test_top_k_devices(student):
-    """on the meta device: whatever is made is on the logits' device"""
+    """on the meta device: every new tensor is on the logits' device"""
     on_one_device(student.top_k_probs.on_meta(ROWS, 2))
 
 
 @checks("top_p_probs")
 def test_top_p_devices(student):
-    """on the meta device: whatever is made is on the logits' device"""
+    """on the meta device: every new tensor is on the logits' device"""
     for p in (0.8, 1.0):
         on_one_device(student.top_p_probs.on_meta(ROWS, p))
 
 
 @checks("draw")
 def test_draw_devices(student):
-    """on the meta device: whatever is made is on the probabilities' device"""
+    """on the meta device: every new tensor is on the device of the probabilities"""
     on_one_device(student.draw.on_meta(torch.softmax(ROWS, dim=-1), torch.tensor([[0.5], [0.9]])))
 
 
 @checks("temperature_sample")
 def test_temperature_sample_devices(student):
-    """on the meta device: the random numbers lie where the logits do"""
+    """on the meta device: every new tensor, random numbers included, is on the logits' device"""
     on_one_device(student.temperature_sample.on_meta(ROWS, 0.8))
 
 
 @checks("top_k_sample")
 def test_top_k_sample_devices(student):
-    """on the meta device: the random numbers lie where the logits do"""
+    """on the meta device: every new tensor, random numbers included, is on the logits' device"""
     on_one_device(student.top_k_sample.on_meta(ROWS, 3))
 
 
 @checks("top_p_sample")
 def test_top_p_sample_devices(student):
-    """on the meta device: the random numbers lie where the logits do"""
+    """on the meta device: every new tensor, random numbers included, is on the logits' device"""
     on_one_device(student.top_p_sample.on_meta(ROWS, 0.9))
 
 
 @checks("sample_next_token")
 def test_next_token_devices(student):
-    """on the meta device: whatever is made is on the logits' device"""
+    """on the meta device: every new tensor is on the logits' device"""
     for options in ({}, {"temperature": 0.0}, {"temperature": 0.7, "top_k": 3, "top_p": 0.9}):
         on_one_device(student.sample_next_token.on_meta(ROWS, **options))
 
@@ -771,7 +774,7 @@ FOUR = [1.0, 2.0, 0.0, 0.5]
 
 @checks("temperature_sample")
 def test_temperature_sample_frequencies(student):
-    """each token as often as its probability says"""
+    """each token is drawn as often as its probability says"""
     # False alarm: at most 1e-10 for each tau, and for the tail (see the top of this file).
     for logits, tau in ((row(FOUR), 0.5), (row(FOUR), 2.0), (row(FOUR) / 32, 1 / 32)):
         g = student.generator(1)
@@ -794,7 +797,7 @@ def test_temperature_sample_rows_and_calls(student):
 
 @checks("temperature_sample")
 def test_temperature_sample_generator(student, rng):
-    """follows the generator, leaves the global state and the input alone"""
+    """draws come only from the given generator, or from torch's global state if none is given; logits are not changed"""
     follows_its_generator(student, rng, lambda x, g: student.temperature_sample(x, 0.8, generator=g))
     got = leaves_global_state(student, "temperature_sample", row(FOUR), 0.7)
     token_ids(got, 1)
@@ -804,7 +807,7 @@ def test_temperature_sample_generator(student, rng):
 
 @checks("temperature_sample")
 def test_temperature_sample_zero(student):
-    """tau = 0 takes the best token and draws nothing"""
+    """tau = 0 takes the best token and uses no random numbers"""
     logits = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [-1.0, -2.0, -3.0, -4.0, -5.0]])
     generator = student.generator(3)
     before = generator.get_state()
@@ -816,21 +819,21 @@ def test_temperature_sample_zero(student):
 
 @checks("temperature_sample")
 def test_temperature_sample_reaches_every_token(student):
-    """of many equally likely tokens each can come, also in bfloat16"""
+    """500 draws over 8,192 equally likely tokens: few tokens repeat, also with bfloat16 logits"""
     g = student.generator(6)
     reaches_every_token(lambda x: student.temperature_sample(x, 1.0, generator=g))
 
 
 @checks("temperature_sample")
 def test_temperature_sample_refuses(student):
-    """tau below 0 raises ValueError that names it"""
+    """a tau below 0 raises ValueError, with the value in the message"""
     cause = "temperature_probs raises it for you if you call it."
     raises(ValueError, lambda: student.temperature_sample(row(FOUR), -0.5), naming=-0.5, cause=cause)
 
 
 @checks("top_k_sample")
 def test_top_k_sample_frequencies(student):
-    """each token as often as its probability says"""
+    """each token is drawn as often as its probability says"""
     # False alarm: at most 1e-10 for each k (see the top of this file).
     for k in (1, 2, 3, 9):
         g = student.generator(1)
@@ -854,7 +857,7 @@ def test_top_k_sample_rows_and_calls(student):
 
 @checks("top_k_sample")
 def test_top_k_sample_generator(student, rng):
-    """follows the generator, leaves the global state and the input alone"""
+    """draws come only from the given generator, or from torch's global state if none is given; logits are not changed"""
     follows_its_generator(student, rng, lambda x, g: student.top_k_sample(x, 8, generator=g))
     token_ids(leaves_global_state(student, "top_k_sample", row(FOUR), 2), 1)
     varies_without_generator(lambda x: student.top_k_sample(x, 8))
@@ -863,21 +866,22 @@ def test_top_k_sample_generator(student, rng):
 
 @checks("top_k_sample")
 def test_top_k_sample_reaches_every_token(student):
-    """of many equally likely tokens each can come, also in bfloat16"""
+    """500 draws over 8,192 equally likely tokens: few tokens repeat, also with bfloat16 logits"""
     g = student.generator(6)
     reaches_every_token(lambda x: student.top_k_sample(x, 8_192, generator=g))
 
 
 @checks("top_k_sample")
 def test_top_k_sample_refuses(student):
-    """k below 1 raises ValueError that names it"""
+    """a k below 1 raises ValueError, with the value in the message"""
     cause = "top_k_probs raises it for you if you call it."
-    raises(ValueError, lambda: student.top_k_sample(row(FOUR), -2), naming=-2, cause=cause)
+    for k in (-2, 0):
+        raises(ValueError, lambda k=k: student.top_k_sample(row(FOUR), k), naming=k, cause=cause)
 
 
 @checks("top_p_sample")
 def test_top_p_sample_frequencies(student):
-    """each token as often as its probability says"""
+    """each token is drawn as often as its probability says"""
     # False alarm: at most 1e-10 for each p (see the top of this file). Sums of FOUR: 0.5793, 0.7924, 0.9216, 1.
     for p in (0.5, 0.7, 0.85, 1.0):
         g = student.generator(1)
@@ -896,7 +900,7 @@ def test_top_p_sample_rows_and_calls(student):
 
 @checks("top_p_sample")
 def test_top_p_sample_generator(student, rng):
-    """follows the generator, leaves the global state and the input alone"""
+    """draws come only from the given generator, or from torch's global state if none is given; logits are not changed"""
     follows_its_generator(student, rng, lambda x, g: student.top_p_sample(x, 1.0, generator=g))
     token_ids(leaves_global_state(student, "top_p_sample", row(FOUR), 0.6), 1)
     varies_without_generator(lambda x: student.top_p_sample(x, 1.0))
@@ -905,14 +909,14 @@ def test_top_p_sample_generator(student, rng):
 
 @checks("top_p_sample")
 def test_top_p_sample_reaches_every_token(student):
-    """of many equally likely tokens each can come, also in bfloat16"""
+    """500 draws over 8,192 equally likely tokens: few tokens repeat, also with bfloat16 logits"""
     g = student.generator(6)
     reaches_every_token(lambda x: student.top_p_sample(x, 1.0, generator=g))
 
 
 @checks("top_p_sample")
 def test_top_p_sample_refuses(student):
-    """p outside (0, 1] raises ValueError that names it"""
+    """p outside (0, 1] raises ValueError, with the value in the message"""
     cause = "top_p_probs raises it for you if you call it."
     for p in (-0.5, 1.25):
         raises(ValueError, lambda p=p: student.top_p_sample(row(FOUR), p), naming=p, cause=cause)
@@ -923,7 +927,7 @@ def test_top_p_sample_refuses(student):
 
 @checks("sample_next_token")
 def test_next_token_defaults(student):
-    """without settings, the model's own distribution"""
+    """without settings, tokens are drawn from the model's own distribution"""
     # False alarm: at most 1e-10 (see the top of this file).
     g = student.generator(1)
     got = drawn(lambda x: student.sample_next_token(x, generator=g), repeat(row(FOUR)))
@@ -933,7 +937,7 @@ def test_next_token_defaults(student):
 
 @checks("sample_next_token")
 def test_next_token_default_settings(student):
-    """what is not given is temperature 1, no top_k, no top_p"""
+    """the defaults are temperature 1, no top_k and no top_p"""
     # Of 4,096 tokens, no two of them equal, one holds half: a temperature of 1.01 draws another token in 1 of 50 rows, or more.
     logits = row([8.1, *(-1e-4 * i for i in range(4_095))]).repeat(1_000, 1)
     plain = token_ids(student.sample_next_token(logits, generator=student.generator(4)), 1_000)
@@ -946,7 +950,7 @@ def test_next_token_default_settings(student):
 
 @checks("sample_next_token", weight=2)
 def test_next_token_temperature_before_top_p(student, hand):
-    """temperature comes before top-p"""
+    """temperature is applied before top-p"""
     # False alarm: at most 1e-10 (see the top of this file).
     case = hand["temperature_then_top_p"]
     options = {"temperature": case["tau"], "top_p": case["p"], "generator": student.generator(1)}
@@ -956,7 +960,7 @@ def test_next_token_temperature_before_top_p(student, hand):
 
 @checks("sample_next_token", weight=2)
 def test_next_token_top_k_before_top_p(student, hand):
-    """top-k comes before top-p, and what it keeps is renormalised"""
+    """top-k is applied before top-p, and the kept probabilities are renormalised in between"""
     # False alarm: at most 1e-10 (see the top of this file).
     case = hand["top_k_then_top_p"]
     options = {"top_k": case["k"], "top_p": case["p"], "generator": student.generator(1)}
@@ -968,7 +972,7 @@ def test_next_token_top_k_before_top_p(student, hand):
 
 @checks("sample_next_token")
 def test_next_token_far_settings(student):
-    """a low temperature still draws, a top_k above V cuts nothing, ties with the k-th can come, and cut tokens never do"""
+    """low temperature, top_k above V, ties, half-precision logits: right frequencies, and no cut token is drawn"""
     # False alarm: at most 1e-10 for each of the seven (see the top of this file).
     for logits, want, options in (
         (row(FOUR) / 32, softmax64(row(FOUR)), {"temperature": 1 / 32}),
@@ -991,7 +995,7 @@ def test_next_token_far_settings(student):
 
 @checks("sample_next_token")
 def test_next_token_each_row(student):
-    """each row is filtered by itself"""
+    """top_k and top_p are applied to each row separately"""
     logits = torch.tensor([[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [1.0, 3.0, 0.0]])
     for options in ({"top_k": 1}, {"top_p": 0.5}, {"top_k": 2, "top_p": 0.5}):  # each leaves the best token of a row
         got = student.sample_next_token(logits, generator=student.generator(1), **options)
@@ -1007,7 +1011,7 @@ def test_next_token_rows_and_calls(student):
 
 @checks("sample_next_token")
 def test_next_token_generator(student, rng):
-    """follows the generator, leaves the global state and the input alone"""
+    """draws come only from the given generator, or from torch's global state if none is given; logits are not changed"""
     follows_its_generator(student, rng, lambda x, g: student.sample_next_token(x, top_p=1.0, generator=g))
     options = {"temperature": 0.7, "top_k": 3, "top_p": 0.9}
     token_ids(leaves_global_state(student, "sample_next_token", row(FOUR), **options), 1)
@@ -1017,7 +1021,7 @@ def test_next_token_generator(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_zero_temperature(student):
-    """temperature 0 takes the best token and draws nothing"""
+    """temperature 0 takes the best token and uses no random numbers, with or without filters"""
     logits = torch.tensor([[2.0, -1.5, 0.3, 4.2, -0.8], [-1.0, -2.0, -3.0, -4.0, -5.0]])
     generator = student.generator(3)
     before = generator.get_state()
@@ -1030,7 +1034,7 @@ def test_next_token_zero_temperature(student):
 
 @checks("sample_next_token")
 def test_next_token_refuses(student):
-    """bad settings raise ValueError that names them"""
+    """an invalid temperature, top_k or top_p raises ValueError, with the value in the message"""
     for options, value in (
         ({"temperature": -0.5}, -0.5),
         ({"top_k": 0}, 0),
@@ -1047,7 +1051,7 @@ def test_next_token_refuses(student):
 
 @checks("sample_next_token")
 def test_next_token_refuses_when_greedy(student):
-    """bad filters raise at temperature 0 too"""
+    """an invalid top_k or top_p raises ValueError at temperature 0, with the value in the message"""
     for options, value in (
         ({"top_k": 0}, 0),
         ({"top_p": 1.5}, 1.5),

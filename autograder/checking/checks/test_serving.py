@@ -93,18 +93,18 @@ def json_event(got: Any, want: bytes, *, what: str = "wrong value", suspects: Se
 
 @checks("sse_event")
 def test_three_events_by_hand(student, hand):
-    """JSON, a text of two lines, and the end of a stream"""
+    """a dict is sent as JSON, a text of two lines in two data lines, [DONE] and other strings as they are"""
     case = hand["events"]
     json_event(student.sse_event({"a": 1}), case["json"].encode(), what="wrong bytes for {'a': 1}")
     equal(student.sse_event("a\nb"), case["two_lines"].encode(), what="wrong bytes for a text of two lines")
-    equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent as it stands")
+    equal(student.sse_event("[DONE]"), case["done"].encode(), what="wrong bytes for a string, which is sent unchanged")
     for text in ('{"b":2.0e1}', "{'b': 2}", '"c"', "null"):
         equal(student.sse_event(text), f"data: {text}\n\n".encode(), what=f"wrong bytes for the string {text!r}, which is no object")
 
 
 @checks("sse_event")
 def test_characters_stay_as_they_are(student, hand):
-    """an é is two bytes of UTF-8, not six characters of an escape; an emoji and a combining accent stay as they are, too"""
+    """é is sent as two bytes of UTF-8, not as an escape; an emoji and a combining accent are not escaped either"""
     got = student.sse_event({"a": "é"})
     escaped = "This is the escaped form: ensure_ascii=False leaves the characters as they are."
     json_event(got, 'data: {"a": "é"}\n\n'.encode(), suspects=[(b'data: {"a": "\\u00e9"}\n\n', escaped)])
@@ -117,7 +117,7 @@ def test_characters_stay_as_they_are(student, hand):
 
 @checks("sse_event")
 def test_a_dict_is_read_and_sent_whole(student):
-    """nulls, numbers and newlines come back from the JSON, each dict's own ones; the dict is not changed; {} is an object, too"""
+    """the JSON decodes to the same dict, with nulls, numbers and newlines; {} is sent; the dict is not changed"""
     for index in range(8):
         data = {"choices": [{"index": index, "text": "one\ntwo \n", "finish_reason": None}], "usage": None}
         got = student.sse_event(data, _unchanged=True)
@@ -129,7 +129,7 @@ def test_a_dict_is_read_and_sent_whole(student):
 
 @checks("sse_event")
 def test_every_line_has_its_own_data(student):
-    """lines that are empty, at the end too, are lines; spaces belong to them"""
+    """every line of a text gets a data line, also an empty line and an empty last line; spaces are kept"""
     equal(student.sse_event("a\n\nb\n"), b"data: a\ndata: \ndata: b\ndata: \n\n", what="wrong bytes for 'a\\n\\nb\\n'")
     equal(student.sse_event(""), b"data: \n\n", what="wrong bytes for an empty text")
     equal(student.sse_event(" a \n  b "), b"data:  a \ndata:   b \n\n", what="wrong bytes for lines with spaces at both ends")
@@ -137,7 +137,7 @@ def test_every_line_has_its_own_data(student):
 
 @checks("sse_event")
 def test_a_long_text_of_many_lines(student):
-    """100 lines, and a line of 70,000 characters: nothing is cut off"""
+    """100 lines and a line of 70,000 characters: nothing is cut off"""
     lines = [f"line {i}" for i in range(100)] + ["y" * 70_000]
     equal(student.sse_event("\n".join(lines)), "".join(f"data: {line}\n" for line in [*lines, ""]).encode()[:-7] + b"\n")
 
@@ -147,13 +147,13 @@ def test_a_long_text_of_many_lines(student):
 
 @checks("SSEParser")
 def test_whole_events(student):
-    """two events in one piece, one of them of two lines"""
+    """a piece with two events, the second with two data lines: the push returns two strings"""
     equal(parsed(student, [b'data: {"a": 1}\n\ndata: x\ndata: y\n\n']), [['{"a": 1}', "x\ny"]])
 
 
 @checks("SSEParser", weight=2)
 def test_every_cut(student):
-    """a stream of three events, [DONE] in the middle, cut in two at every place, in the middle of a character too"""
+    """a stream of three events, cut in two at any byte, even inside a character: the same three events"""
     stream = "data: é€\n\ndata: [DONE]\n\ndata: two\ndata: lines\n\n".encode()
     due = ["é€", "[DONE]", "two\nlines"]
     for cut in range(len(stream) + 1):
@@ -163,14 +163,14 @@ def test_every_cut(student):
 
 @checks("SSEParser")
 def test_an_event_is_given_with_its_empty_line(student):
-    """the push that ends an event gives it, none before and none after; an empty piece ends nothing"""
+    """an event is returned by the push that completes its empty line, not before or after; an empty piece adds nothing"""
     equal(parsed(student, [b"data: a\n", b"\n", b"data", b": b\n\ndata: c", b"\n", b"\n"]), [[], ["a"], [], ["b"], [], ["c"]])
     equal(parsed(student, [b"data: a\n", b"", b"da", b"", b"ta: b\n", b"\n", b""]), [[], [], [], [], [], ["a\nb"], []])
 
 
 @checks("SSEParser")
 def test_two_parsers(student):
-    """each of two parsers has its own unfinished lines and events"""
+    """two parsers, used in turns: each parser keeps its own unfinished lines and events"""
     order = [[0, b"data: a\n"], [1, b"data: b\nda"], [0, b"data: c\nda"], [1, b"ta: d\n\n"], [0, b"ta: e\n\n"]]
     got = student.scene("pushes", student.SSEParser, [[], []], order, None).result
     equal(got, [[], [], [], ["b\nd"], ["a\nc\ne"]], what="wrong events of two streams, one after the other's piece")
@@ -178,7 +178,7 @@ def test_two_parsers(student):
 
 @checks("SSEParser")
 def test_carriage_returns_comments_and_other_fields(student):
-    """lines that end in a carriage return and a newline, comments and other fields"""
+    """lines may end in CR LF, also with the cut between CR and LF; comments and other fields are ignored"""
     equal(parsed(student, [b": ping\r\n\r\nid: 3\r\ndata: a\r\nevent: x\r\n\r\n"]), [["a"]])
     cut = [b"data: a\r", b"\n\r", b"\ndata: b\r\n\r\n"]
     equal(parsed(student, cut), [[], [], ["a", "b"]], what="wrong events, cut between \\r and \\n")
@@ -188,13 +188,13 @@ def test_carriage_returns_comments_and_other_fields(student):
 
 @checks("SSEParser")
 def test_one_space_and_no_more(student):
-    """one space after the colon, if there is one, is not part of the data"""
+    """one space after the colon is dropped, a second space is data; the space may be missing"""
     equal(parsed(student, [b"data:a\n\ndata:  b\n\ndata:\n\n"]), [["a", " b", ""]])
 
 
 @checks("SSEParser")
 def test_equal_events_and_long_lines(student):
-    """three equal events are three; a line of 90,000 bytes in pieces, and an event of 100 lines, are whole"""
+    """three equal events are returned three times; a line of 90,000 bytes and an event of 100 lines are complete"""
     equal(parsed(student, [b"data: a\n\ndata: a\n\n", b"data: a\n\n"]), [["a", "a"], ["a"]])
     stream = b"data: " + b"x" * 90_000 + b"\n\n" + b"data: y\n" * 100 + b"\n"
     got = parsed(student, [stream[i : i + 9_000] for i in range(0, len(stream), 9_000)])
@@ -203,7 +203,7 @@ def test_equal_events_and_long_lines(student):
 
 @checks("SSEParser")
 def test_what_belongs_to_a_line(student):
-    """a carriage return inside a line and a byte order mark are data; "data" without a colon is another field"""
+    """a carriage return inside a line and a byte order mark are data; a line "data" without a colon is ignored"""
     equal(parsed(student, [b"data: a\rb\n\n"]), [["a\rb"]], what="wrong event with a carriage return inside its line")
     equal(parsed(student, ["data: \ufeffa\n\n".encode()]), [["\ufeffa"]], what="wrong event that begins with a byte order mark")
     equal(parsed(student, [b"data: a\ndata\n\ndata\n\n"]), [["a"]], what='wrong events beside a line "data" without a colon')
@@ -214,7 +214,7 @@ def test_what_belongs_to_a_line(student):
 
 @checks("parse_params")
 def test_what_is_missing_has_its_default(student):
-    """an empty body, and one in which everything is null"""
+    """an empty body, or all fields null: every field has its default, in completions and in chats"""
     due = {"max_tokens": 16, "temperature": 1.0, "top_p": 1.0, "seed": None, "stop": (), "logprobs": None}
     due |= {"stream": False, "include_usage": False}
     names = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "n", "stop", "logprobs", "stream", "stream_options")
@@ -225,7 +225,7 @@ def test_what_is_missing_has_its_default(student):
 
 @checks("parse_params", weight=2)
 def test_everything_given(student):
-    """every field, and some that nobody knows"""
+    """every given field is returned, unknown fields are ignored; in a chat, max_completion_tokens replaces max_tokens"""
     body = {
         "model": "m", "prompt": "p", "user": "u", "max_tokens": 40, "temperature": 0, "top_p": 0.25, "seed": 7, "n": 1, "stop": ["a", "bc"],
         "logprobs": 5, "stream": True, "stream_options": {"include_usage": True},
@@ -248,7 +248,7 @@ def test_everything_given(student):
 
 @checks("parse_params")
 def test_zero_is_a_value(student):
-    """temperature 0, seed 0, logprobs 0: none of them is missing"""
+    """temperature 0, seed 0 and logprobs 0 are values, not missing fields"""
     due = {"temperature": 0, "seed": 0, "logprobs": 0}
     taken = "0 is a value, and `value or default` takes it for a missing one: compare with None."
     got = {name: value for name, value in asked(student, dict(due)).items() if name in due}
@@ -261,7 +261,7 @@ def test_zero_is_a_value(student):
 
 @checks("parse_params")
 def test_large_and_small_values(student):
-    """20,000 tokens, a temperature near 0, the lowest seed, stop strings that are long, equal or in no order: all as they were given"""
+    """20,000 tokens, a temperature near 0, extreme seeds, long or equal stop strings: all values are returned unchanged"""
     body = {"max_tokens": 20_000, "temperature": 0.005, "top_p": 0.005, "stop": ["b" * 100, "a", "b", "a"]}
     due = {**body, "stop": tuple(body["stop"])}
     got = asked(student, body, room=30_000)
@@ -273,7 +273,7 @@ def test_large_and_small_values(student):
 
 @checks("parse_params")
 def test_one_stop_string_is_one(student):
-    """a string is one stop string, not its letters, and white space is one, too"""
+    """a string is one stop string, not a list of its letters; white space is a valid stop string"""
     got = asked(student, {"stop": "ab"})["stop"]
     equal(got, ("ab",), suspects=[(("a", "b"), "These are the letters of the string.")])
     equal(asked(student, {"stop": "Observation:"})["stop"], ("Observation:",), what="wrong stop of a long string")
@@ -283,7 +283,7 @@ def test_one_stop_string_is_one(student):
 
 @checks("parse_params")
 def test_log_probabilities_of_a_chat(student):
-    """true without top_logprobs is 0 of them; false is none at all, whatever top_logprobs says"""
+    """logprobs of a chat: true without top_logprobs gives 0; false or missing gives None, whatever top_logprobs is"""
     for body, due in (({"logprobs": True}, 0), ({"logprobs": False, "top_logprobs": 3}, None), ({"top_logprobs": 3}, None)):
         equal(one_of_them(student, body, "logprobs", chat=True), {"logprobs": due}, what=f"wrong logprobs of {body} in a chat")
     equal(one_of_them(student, {"logprobs": 0}, "logprobs"), {"logprobs": 0}, what="wrong logprobs of a completion that asks for 0")
@@ -291,7 +291,7 @@ def test_log_probabilities_of_a_chat(student):
 
 @checks("parse_params")
 def test_the_body_is_only_read(student):
-    """the client's body is as it was after the call"""
+    """the client's body is not changed"""
     bodies: list[dict[str, Any]] = [
         {},
         {"stop": ["a"], "stream_options": {"include_usage": None}, "temperature": None, "max_tokens": None},
@@ -305,7 +305,7 @@ def test_the_body_is_only_read(student):
 
 @checks("parse_params", weight=2)
 def test_what_is_refused_names_its_field(student):
-    """numbers out of their range, and far out of it"""
+    """a number out of range: refused with status 400, and the error names the field"""
     bad = {"max_tokens": [0, -1], "temperature": [-0.1, 2.1, math.nan, 10**400], "top_p": [0, 1.5, math.nan]}
     bad |= {"n": [2, 0], "logprobs": [6, -1], "seed": [2**63, 2**63 + 7, -(2**63) - 1, -(2**63) - 7]}
     for name, values in bad.items():
@@ -318,7 +318,7 @@ def test_what_is_refused_names_its_field(student):
 
 @checks("parse_params", weight=2)
 def test_other_kinds_are_refused(student):
-    """a bool is not a number, 2.0 is not an integer, and 5 stop strings are too many"""
+    """refused: a bool or a string as a number, 2.0 as an integer, an empty stop string, five stop strings"""
     bad = {
         "max_tokens": [True, 2.0, "3"], "temperature": [True, "1"], "top_p": [True], "seed": [True, 1.5, "1"], "n": [True],
         "stop": ["", [], ["a", ""], [1], 3, list("abcde")], "logprobs": [True], "stream": [1, "true"],
@@ -332,7 +332,7 @@ def test_other_kinds_are_refused(student):
 
 @checks("parse_params")
 def test_a_prompt_that_leaves_no_room(student):
-    """more than the model's context has left, by default too"""
+    """max_tokens may fill the room; one token more is refused, and so is a default that does not fit"""
     code = "context_length_exceeded"
     equal(asked(student, {"max_tokens": 20}, room=20)["max_tokens"], 20, what="as many as there is room for are taken")
     refused(student, {"max_tokens": 21}, "max_tokens", room=20, code=code)
@@ -346,7 +346,7 @@ def test_a_prompt_that_leaves_no_room(student):
 
 @checks("token_logprobs")
 def test_five_tokens_by_hand(student, hand):
-    """weights 8, 4, 2, 1, 1"""
+    """five tokens with weights 8, 4, 2, 1, 1, worked out by hand"""
     case = hand["logprobs"]
     logits = torch.tensor(case["weights"]).log()
     for token, due in enumerate(case["logprobs"]):
@@ -359,7 +359,7 @@ def test_five_tokens_by_hand(student, hand):
 
 @checks("token_logprobs")
 def test_best_first_and_none(student):
-    """the best come first, wherever they are in the vocabulary; equal ones and impossible ones are all there; k = 0 gives none"""
+    """the k best tokens in descending order, including equal tokens and tokens of probability 0; k = 0: an empty list"""
     logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
     equal([token for token, _ in student.token_logprobs(logits, 2, 5)[1]], [1, 4, 3, 0, 2], what="wrong order of the tokens")
     even = student.token_logprobs(torch.zeros(6), 2, 6)[1]
@@ -373,7 +373,7 @@ def test_best_first_and_none(student):
 
 @checks("token_logprobs")
 def test_a_large_vocabulary_and_small_numbers(student):
-    """30 best of 50,000 tokens; a token that is nearly certain has a logarithm near 0, which is not rounded"""
+    """the 30 best of 50,000 tokens; the log probability of a nearly certain token is not rounded to 0"""
     logits = torch.zeros(50_000)
     logits[40_000:40_030] = torch.arange(1.0, 31.0)
     best = student.token_logprobs(logits, 40_029, 30)[1]
@@ -385,7 +385,7 @@ def test_a_large_vocabulary_and_small_numbers(student):
 
 @checks("token_logprobs")
 def test_numbers_of_python(student):
-    """a float, and pairs of an int and a float, whatever the dtype of the logits; in 16 bits they would have too few digits"""
+    """Python ints and floats for logits of any dtype; with 16-bit logits, the log probabilities are not rounded to 16 bits"""
     logits = torch.tensor([0.5, 3.0, -1.0, 2.0, 2.5])
     due = torch.log_softmax(logits.double(), dim=-1)
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -398,7 +398,7 @@ def test_numbers_of_python(student):
 
 @checks("token_logprobs")
 def test_a_token_that_is_next_to_impossible(student):
-    """probabilities too small for any number: their logarithms are numbers all the same"""
+    """a probability too small for a float: the log probability is still finite and right"""
     logits = torch.tensor([0.0, -80.0, -200.0, -1000.0])
     became_nothing = "This is the logarithm of a probability, which is too small for a number and has become 0: log_softmax needs none."
     for dtype in (torch.float32, torch.float64):
@@ -415,7 +415,7 @@ def test_a_token_that_is_next_to_impossible(student):
 
 @checks("TextStream")
 def test_an_answer_that_ends_in_eos(student):
-    """EOS has no text, and ends the answer with "stop", as the last token that is allowed, too"""
+    """EOS adds no text and gives "stop", even if EOS is the last token allowed"""
     ids = encoded("The capital of France is Paris.")
     for tokens in (50, len(ids) + 1):
         texts, reasons = streamed(student, [*ids, EOS], max_tokens=tokens)
@@ -425,7 +425,7 @@ def test_an_answer_that_ends_in_eos(student):
 
 @checks("TextStream")
 def test_the_eos_of_another_tokenizer(student):
-    """EOS is the tokenizer's own, token 0 if it says so; a tokenizer may have none, and another special token ends nothing"""
+    """only the tokenizer's eos_token_id is EOS, even if that is 0; with None, no token is EOS"""
     ids = encoded(" the capital")
     text, first, end = " the capital", tokenizer_of("tiny").decode([0]), tokenizer_of("tiny").decode([EOS])
     for eos, due in ((0, [text, "stop"]), (None, [f"{text}{first} the", None]), (EOS, [f"{text}{first} the", None])):
@@ -437,7 +437,7 @@ def test_the_eos_of_another_tokenizer(student):
 
 @checks("TextStream")
 def test_an_answer_of_full_length(student):
-    """after max_tokens tokens it is "length", and not before; what comes then is not looked at"""
+    """the reason is "length" after max_tokens tokens, not before; a later token adds no text"""
     ids = encoded("The capital of France is Paris.")
     texts, reasons = streamed(student, [*ids, ids[0]], max_tokens=len(ids))
     equal("".join(texts), "The capital of France is Paris.", what="wrong text")
@@ -446,7 +446,7 @@ def test_an_answer_of_full_length(student):
 
 @checks("TextStream", weight=2)
 def test_a_stop_string_across_tokens(student):
-    """a stop string that spans several tokens: nothing of it is shown, nor anything after it, and the reason stays"""
+    """a stop string of several tokens: neither the stop string nor later text is returned, and the reason stays "stop" afterwards"""
     ids = encoded("The capital of France is Paris.")
     texts, reasons = streamed(student, ids, max_tokens=len(ids) - 1, stop=("pital of",))
     equal("".join(texts), "The ca", what="wrong text")
@@ -456,7 +456,7 @@ def test_a_stop_string_across_tokens(student):
 
 @checks("TextStream")
 def test_text_comes_as_soon_as_it_is_certain(student):
-    """no text waits that cannot become the beginning of a stop string; white space at the beginning is text"""
+    """only text that may begin a stop string is held back; leading white space is kept"""
     ids = encoded(" the capital of France")
     texts, _ = streamed(student, ids, max_tokens=50, stop=("Berlin and the rest", "zebra"))
     equal(texts, [tokenizer_of("tiny").decode([i]) for i in ids], what="wrong text of each push, where no stop string can have begun")
@@ -466,7 +466,7 @@ def test_text_comes_as_soon_as_it_is_certain(student):
 
 @checks("TextStream")
 def test_half_a_character_in_the_end(student):
-    """its bytes become U+FFFD, at "length" and at EOS, after what a stop string held back; they may complete a stop string"""
+    """half a character at the end becomes U+FFFD, at "length" and at EOS, and may complete a stop string"""
     ids = encoded("to 🗼")[:-1]
     for more, tokens, reason in (([], len(ids), "length"), ([EOS], 50, "stop")):
         for stops, due in (((), "to \ufffd"), (("to x",), "to \ufffd"), (("o \ufffd",), "t")):
@@ -478,7 +478,7 @@ def test_half_a_character_in_the_end(student):
 
 @checks("TextStream")
 def test_what_is_held_back_comes_out_in_the_end(student):
-    """an answer that ends in the beginning of a stop string, at "length" and at EOS"""
+    """an answer ends in the beginning of a stop string: that text is returned, at "length" and at EOS"""
     ids = encoded("one two thr")
     for more, tokens, reason in (([], len(ids), "length"), ([EOS], 50, "stop")):
         texts, reasons = streamed(student, [*ids, *more], max_tokens=tokens, stop=("three",))
@@ -487,7 +487,7 @@ def test_what_is_held_back_comes_out_in_the_end(student):
 
 @checks("TextStream")
 def test_a_stop_string_with_the_last_token(student):
-    """the last token that is allowed completes a stop string: "stop", not "length\""""
+    """the last token allowed completes a stop string: "stop", not "length", is the reason"""
     ids = encoded("one two three")
     texts, reasons = streamed(student, ids, max_tokens=len(ids), stop=("three",))
     equal(["".join(texts), reasons[-1]], ["one two ", "stop"], what="wrong text and finish_reason")
@@ -495,7 +495,7 @@ def test_a_stop_string_with_the_last_token(student):
 
 @checks("TextStream")
 def test_a_long_answer_and_a_long_stop_string(student):
-    """old tokens are not decoded again; over 600 tokens, then a stop string of 115 characters, given twice; its first 90 alone are text"""
+    """a push does not decode the whole answer again; a stop string of 115 characters is found after 600 tokens"""
     decoded: list[int] = []
 
     def token_bytes(token_id: int) -> bytes:
@@ -520,7 +520,7 @@ def test_a_long_answer_and_a_long_stop_string(student):
 
 @checks("TextStream")
 def test_two_stop_strings_in_one_token(student):
-    """one token completes two: as in `StopStrings` it is the one that is complete first, at the same character the one that begins first"""
+    """one token completes several stop strings: the first complete one ends the text; if two end together, the longer one does"""
     for stops, due in ((("the", "h"), "one t"), (("he", "the"), "one "), (("e", " the", "he"), "on")):
         texts, reasons = streamed(student, encoded("one the"), max_tokens=50, stop=stops)
         equal(["".join(texts), reasons[-1]], [due, "stop"], what=f"wrong text and finish_reason with the stop strings {list(stops)}")
@@ -528,7 +528,7 @@ def test_two_stop_strings_in_one_token(student):
 
 @checks("TextStream")
 def test_characters_are_whole(student):
-    """a character of several tokens comes with the last of them, and each of them counts"""
+    """a character of several tokens is returned with its last token; every token counts towards max_tokens"""
     ids = encoded("a 😀!")
     texts, reasons = streamed(student, [*ids, *ids], max_tokens=len(ids))
     equal("".join(texts), "a 😀!", what="wrong text")
@@ -538,7 +538,7 @@ def test_characters_are_whole(student):
 
 @checks("TextStream")
 def test_two_answers_at_a_time(student):
-    """two answers, token by token in turns: each has its own characters and its own stop strings"""
+    """two answers, pushed in turns: each stream keeps its own unfinished characters and stop strings"""
     ids = [encoded("é🗼 one two"), encoded("🗼é two one")]
     given = [[student.tokenizer("tiny"), student.SamplingParams(max_tokens=50, stop=(stop,))] for stop in ("two", "one")]
     order = [[which, i] for pair in zip(*ids, strict=True) for which, i in enumerate(pair)]
@@ -553,7 +553,7 @@ def test_two_answers_at_a_time(student):
 
 @checks("AsyncEngine", weight=2)
 def test_five_requests_by_hand(student, hand):
-    """two slots, two may wait: e is refused, b leaves after three tokens, and 9 steps make 17 tokens"""
+    """five requests, two slots, two may wait: the fifth is refused, the second leaves early; 9 steps make 17 tokens"""
     case = hand["engine"]
     books = Books(2)
     others = [reader(name, at, case["other_tokens"]) for name, at in (("c", 0.010), ("d", 0.011), ("e", 0.012))]
@@ -564,7 +564,7 @@ def test_five_requests_by_hand(student, hand):
 
 @checks("AsyncEngine", weight=2)
 def test_however_a_reader_ends(student):
-    """by `break`, a cancelled task or an exception of the reader's: the request is aborted at once, and the next one is let in"""
+    """a reader ends by break, cancellation or an exception: the request is aborted at once, the next one starts"""
     plan = [
         reader("a", 0.0, 50, leaves_after=2),
         reader("b", 0.101, 50, cancelled_at=0.2033),
@@ -580,14 +580,14 @@ def test_however_a_reader_ends(student):
 
 @checks("AsyncEngine")
 def test_idle_it_waits(student):
-    """an hour without a request: the core is neither stepped nor asked; the next one is served at once, even while a slow one reads"""
+    """an hour without requests: the core is neither stepped nor asked; the next request is served at once"""
     played(student, Books(2), 4, [reader("a", 1.0, 3), reader("b", 3600.0, 2), reader("c", 3600.003, 2)])
     played(student, Books(2), 4, [reader("a", 0.0, 5, pause=0.3001), reader("b", 0.75, 3), reader("c", 1.0, 2)])
 
 
 @checks("AsyncEngine", weight=2)
 def test_a_full_queue_refuses(student):
-    """two may wait: the third is refused with 429 and never added; those that run do not count; nobody may wait at all"""
+    """max_waiting 2: a third waiting request gets 429 and is not added, running ones do not count; max_waiting 0: all get 429"""
     plan = [reader(name, at, 6) for name, at in (("a", 0.0), ("b", 0.021), ("c", 0.022), ("d", 0.023), ("e", 0.031))]
     books = played(student, Books(1), 2, [*plan, reader("f", 1.0, 2)])
     that(set(books.added) == set("abcf"), "wrong requests were served", expected=list("abcf"), got=sorted(books.added))
@@ -597,7 +597,7 @@ def test_a_full_queue_refuses(student):
 
 @checks("AsyncEngine")
 def test_a_step_that_fails(student):
-    """steps that raise: all open readers get the exception, after their unread tokens; their requests are aborted at once"""
+    """a step raises: every open reader gets the exception after the unread tokens, and the request is aborted at once"""
     plan = [reader(name, 0.001 * i, 5) for i, name in enumerate("abcdef")] + [reader("g", 0.5, 3)]
     played(student, Books(6, faults={3: "a broken engine"}), 4, plan)
     plan = [reader(name, 0.5 * i, 3) for i, name in enumerate("abcdef")]
@@ -608,7 +608,7 @@ def test_a_step_that_fails(student):
 
 @checks("AsyncEngine")
 def test_steps_that_take_their_time(student):
-    """a step may take minutes, and may give nobody a token, as for a long prompt; the core gets the params as they are"""
+    """a step of several minutes, or without a token for a request, is no failure; the core gets the params unchanged"""
     warm = {"temperature": 0.75, "seed": 11, "stop": ["y"]}
     plan = [reader("a", 0.0, 2), reader("b", 30.0, 3)]
     plan[0]["params"] |= warm
@@ -618,21 +618,21 @@ def test_steps_that_take_their_time(student):
 
 @checks("AsyncEngine")
 def test_a_run_that_is_cancelled(student):
-    """cancelling `run` ends it, while it waits and in the middle of a step: a cancellation is no failed step"""
+    """run is cancelled while waiting or during a step: run ends, and no step counts as failed"""
     for plan in ([reader("a", 0.0, 3)], [reader("a", 0.0, 40, cancelled_at=0.9)]):
         played(student, Books(2), 4, [*plan, {"do": "stop", "at": 0.5307}])
 
 
 @checks("AsyncEngine")
 def test_what_the_core_refuses(student):
-    """`add` raises: its exception is passed on, nothing is aborted, and no queue is left"""
+    """the core's add raises: the reader gets the exception, nothing is aborted, and the request leaves no queue"""
     plan = [reader("a", 0.0, 3), reader("u", 0.011, 4), {"do": "peek", "at": 0.012}, reader("b", 0.5, 2)]
     played(student, Books(2, unserved=("u",)), 4, plan)
 
 
 @checks("AsyncEngine")
 def test_many_readers_two_of_whom_lag(student):
-    """twenty requests at a time; one reader is 290 tokens behind and reads them all, another is 240 behind and leaves"""
+    """twenty requests: a reader 290 tokens behind gets every token; a reader 240 tokens behind leaves and is aborted"""
     lag = [reader("a", 0.0, 300, pause=5.0), reader("b", 0.001, 300, pause=5.0, leaves_after=2)]
     others = [reader(name, 0.002 + 0.0001 * i, 4 + i) for i, name in enumerate("cdefghijklmnopqrst")]
     played(student, Books(20), 20, [*lag, *others, reader("u", 5.511, 3), {"do": "peek", "at": 5.111}])
@@ -640,13 +640,13 @@ def test_many_readers_two_of_whom_lag(student):
 
 @checks("AsyncEngine")
 def test_an_id_comes_again(student):
-    """the id of a request that has ended is free: its next request gets its own tokens"""
+    """the id of a request that has ended is used again: the new request gets its own tokens"""
     played_again(student, AgainBooks(2), 4, [reader("a", 0.0, 3), reader("b", 0.011, 2), reader("a", 0.5, 4), reader("a", 1.0, 1)])
 
 
 @checks("AsyncEngine")
 def test_it_drains(student):
-    """draining: 503 for later requests, with a full queue too, all tokens for the open ones; `run` returns while readers still read"""
+    """after drain: new requests get 503, open requests get all tokens, and run returns even while readers still read"""
     plan = [reader("a", 0.0, 5), reader("b", 0.001, 4), {"do": "drain", "at": 0.0301}, reader("c", 0.0405, 5), reader("d", 3.0, 2)]
     played(student, Books(1), 1, plan)
     twice = [{"do": "drain", "at": at} for at in (0.5, 0.6)]
@@ -655,7 +655,7 @@ def test_it_drains(student):
 
 @checks("AsyncEngine")
 def test_two_engines_and_an_unknown_id(student):
-    """two engines at the same time share nothing, neither requests nor failures nor a drain; to forget an unknown id does nothing"""
+    """two engines share no requests, no failures and no drain; forget with an unknown id does nothing"""
     plans = (
         [reader("a", 0.0, 6), reader("b", 0.0011, 6), {"do": "peek", "at": 0.0307}],
         [reader("c", 0.0003, 7), {"do": "peek", "at": 0.0305}, {"do": "drain", "at": 0.0401}, reader("d", 0.0433, 2)],
@@ -689,7 +689,7 @@ OTHER = {"type": "extension.note"}
 
 @checks("send_events", weight=2)
 def test_an_answer_of_three_events(student):
-    """one start, one message an event as soon as it is there, and an empty one in the end"""
+    """one start message, one message for each event as soon as the event exists, one empty message at the end"""
     events = [[0.5, b"data: a\n\n"], [1.0, b"data: b\n\n"], [0.25, b"data: c\n\n"]]
     answer = Answer(student, events=events, messages=[[0.1, START]])
     whole(answer, [event for _, event in events])
@@ -704,7 +704,7 @@ def test_an_answer_of_three_events(student):
 
 @checks("send_events", weight=2)
 def test_a_client_that_hangs_up(student):
-    """at 2.2 s, in the middle of an event's second: the generator is closed then, and nothing more is sent"""
+    """the client hangs up at 2.2 s: the generator is closed at once and no further event is sent"""
     events = [[1.0, b"data: %d\n\n" % i] for i in range(5)]
     answer = Answer(student, events=events, messages=[[0.1, START], [2.1, OTHER], [2.2, GONE]])
     whole(answer, [b"data: 0\n\n", b"data: 1\n\n"], ended=False)
@@ -715,7 +715,7 @@ def test_a_client_that_hangs_up(student):
 
 @checks("send_events")
 def test_a_client_that_hangs_up_while_it_is_sent_to(student):
-    """`send` takes 3 s, and the client is gone after 1.5"""
+    """the client hangs up while an event is being sent: the generator is closed at once and nothing more is sent"""
     answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 4, messages=[[4.5, GONE]], send_seconds=3.0)
     whole(answer, [b"data: a\n\n"], ended=False)
     equal([answer.closed, answer.returned[0]], [4.5, 4.5], what="wrong times of closing the generator and of returning")
@@ -723,7 +723,7 @@ def test_a_client_that_hangs_up_while_it_is_sent_to(student):
 
 @checks("send_events")
 def test_many_events_and_messages(student):
-    """150 events, no event at all, and twenty other messages before the client leaves"""
+    """no event, or 150 events: all are sent; twenty other messages before the client hangs up are ignored"""
     whole(Answer(student), [])
     events = [[0.5, b"data: %d\n\n" % (i // 2)] for i in range(150)]
     whole(Answer(student, events=events), [event for _, event in events])
@@ -735,7 +735,7 @@ def test_many_events_and_messages(student):
 
 @checks("send_events")
 def test_closing_takes_its_time(student):
-    """the generator needs 0.75 s to close: after a failed `send`, an OSError too, and after a cancellation the answer waits for it"""
+    """the generator needs 0.75 s to close after a failed send or a cancellation: the answer waits, then raises the error"""
     for options, at in (({"send_fault": 2}, 0.5), ({"cancelled_at": 0.6}, 0.6), ({"send_gone": 4}, 1.5)):
         answer = Answer(student, events=[[0.5, b"data: a\n\n"]] * 3, closing=0.75, **options)
         equal([answer.closed, answer.returned[0]], [at + 0.75] * 2, what="wrong times of closing the generator and of returning")
@@ -744,7 +744,7 @@ def test_closing_takes_its_time(student):
 
 @checks("send_events")
 def test_events_that_fail(student):
-    """an exception of the generator's is passed on; there is no end of the answer then"""
+    """the generator raises: the exception is passed on, and no final message is sent"""
     answer = Answer(student, events=[[0.5, b"data: a\n\n"]], events_fault="a broken engine")
     whole(answer, [b"data: a\n\n"], ended=False)
     that(answer.error is not None and answer.error != "cancelled", "the generator's exception was not passed on")
@@ -756,7 +756,7 @@ def test_events_that_fail(student):
 
 @checks("poisson_arrivals")
 def test_three_arrivals_by_hand(student, hand):
-    """u = 0.5, 0.75, 0.1 at 2 a second"""
+    """u = 0.5, 0.75 and 0.1 at a rate of 2 requests a second, worked out by hand"""
     case = hand["arrivals"]
     got = student.poisson_arrivals(case["rate"], case["uniforms"])
     equal(len(got), 3, what="wrong number of arrivals")
@@ -768,7 +768,7 @@ def test_three_arrivals_by_hand(student, hand):
 
 @checks("poisson_arrivals")
 def test_arrivals_to_the_last_digit(student):
-    """u = 0 gives no gap, u near 1 a long one, with the digits of a Python float; no numbers give an empty list"""
+    """u = 0 gives no gap and u near 1 a long gap, with a Python float's precision; no numbers u give an empty list"""
     got = student.poisson_arrivals(0.01, [0.9, 0.0, 0.0, 0.25, 1 - 2**-30], _unchanged=True)
     that(isinstance(got, list) and all(type(time) is float for time in got), "a list of Python floats is returned", got=got)
     ten, long = 230.25850929940458, 230.25850929940458 + 28.768207245178085  # 100 ln 10, and 100 ln 4/3 more
@@ -779,7 +779,7 @@ def test_arrivals_to_the_last_digit(student):
 
 @checks("poisson_arrivals")
 def test_a_rate_that_is_none(student):
-    """0, below, and NaN, even if there are no uniform numbers"""
+    """a rate of 0 or below: ValueError, even without numbers u; a rate of NaN: ValueError"""
     for rate in (0.0, -1.5):
         raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, [0.5]), naming=rate)
         raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, []))
@@ -791,7 +791,7 @@ def test_a_rate_that_is_none(student):
 
 @checks("run_load", weight=2)
 def test_a_slow_server_slows_nobody_down(student):
-    """a request every half second, each answered in 3 s: all are sent at their own time"""
+    """a request every 0.5 s, each answered in 3 s: every request is sent at its planned time"""
     arrivals = [0.5, 1.0, 1.5, 2.0]
     traces, sends, seconds = loaded(student, arrivals, [{"gaps": [1.0, 1.0, 1.0]} for _ in arrivals])
     equal([[time, i] for time, i in sends], [[at, i] for i, at in enumerate(arrivals)], what="when which request was sent")
@@ -801,7 +801,7 @@ def test_a_slow_server_slows_nobody_down(student):
 
 @checks("run_load")
 def test_a_crowd_under_way(student):
-    """1,200 requests, 40 a second, and none is answered before all have been sent: each is sent at its own time"""
+    """1,200 requests, 40 a second, none answered until all are sent: every request is sent at its planned time"""
     arrivals = [i / 40 for i in range(1, 1201)]
     traces, sends, _ = loaded(student, arrivals, [{"gaps": [1000.0]} for _ in arrivals])
     equal([i for _, i in sends], list(range(1200)), what="which requests were sent, in order")
@@ -813,7 +813,7 @@ def test_a_crowd_under_way(student):
 
 @checks("run_load")
 def test_whoever_is_refused_is_none(student):
-    """a refusal is None in its own place, whatever its status, after some tokens too"""
+    """a refused request: None at its place in the list, whatever the status, even after some tokens"""
     plans = [{"gaps": [0.5]}, {"gaps": [], "refused": True}, {"gaps": [0.25, 0.5]}, {"gaps": [0.25], "refused": True, "status": 503}]
     traces, _, _ = loaded(student, [0.0, 0.25, 0.5, 0.75], plans)
     equal(traces, [[0.0, [0.5]], None, [0.5, [0.75, 1.25]], None], what="wrong traces, as arrival and token times")
@@ -821,14 +821,14 @@ def test_whoever_is_refused_is_none(student):
 
 @checks("run_load")
 def test_a_failure_is_no_refusal(student):
-    """an exception other than a RequestError is passed on as it is"""
+    """an exception other than RequestError is passed on unchanged"""
     plans = [{"gaps": [0.5, 0.5]}, {"gaps": [], "fault": "no route to this host"}, {"gaps": [0.25]}]
     raises("Fault", lambda: loaded(student, [0.25, 0.5, 0.75], plans), naming="no route to this host")
 
 
 @checks("run_load")
 def test_many_at_one_moment(student):
-    """all requests of one moment are sent, even if the clock moves on before their turn; no request at all gives an empty list"""
+    """requests planned for the same moment are all sent, even if the clock moves on; no requests: an empty list"""
     got, sends, _ = loaded(student, [0.75] * 3, [{"gaps": [0.25 * gap]} for gap in (2, 3, 1)])
     equal(sends, [[0.75, 0], [0.75, 1], [0.75, 2]], what="when which request was sent")
     equal(got, [[0.75, [1.25]], [0.75, [1.5]], [0.75, [1.0]]], what="wrong traces, as arrival and token times")
@@ -841,7 +841,7 @@ def test_many_at_one_moment(student):
 
 @checks("run_load")
 def test_a_late_start_is_counted(student):
-    """the clock begins at 64 s, and every sleep is a quarter of a second too long: a trace's arrival is the planned time all the same"""
+    """sleeps that last too long, and a clock that does not start at 0: a trace's arrival is still the planned time"""
     traces, sends, _ = loaded(student, [1.0, 2.0], [{"gaps": [0.5]}, {"gaps": [0.5, 0.5]}], start=64.0, late=0.25)
     equal(sends, [[65.25, 0], [66.25, 1]], what="when which request was sent")
     equal(traces, [[65.0, [65.75]], [66.0, [66.75, 67.25]]], what="wrong traces, as arrival and token times")
@@ -863,7 +863,7 @@ def traced(student, arrival: float, times: list[float]):
 
 @checks("served_goodput")
 def test_ten_requests_by_hand(student, hand):
-    """of ten, two are refused and one is late"""
+    """of ten requests, two are refused and one is late: the share is 0.7"""
     case = hand["goodput"]
     traces = [traced(student, 0.0, [0.5, 0.6])] * 7 + [None, traced(student, 0.0, [1.5, 1.6]), None]
     served = [(torch.tensor(case["of_those_served"]), "This is the share of those that were served: a refusal is a promise not kept, too.")]
@@ -872,7 +872,7 @@ def test_ten_requests_by_hand(student, hand):
 
 @checks("served_goodput")
 def test_both_promises_up_to_their_limits(student):
-    """exactly at a limit is kept; one gap too long is not, whatever the mean is; a single token has no gap"""
+    """a time exactly at the limit is good; one gap above the limit is not, whatever the mean; one token has no gap"""
     kept = [traced(student, 1.0, [2.0]), traced(student, 1.0, [2.0, 2.5, 3.0]), traced(student, 0.5, [1.0, 1.25])]
     broken = [traced(student, 1.0, [2.0, 2.25, 3.0]), traced(student, 1.0, [2.25, 2.5])]  # the mean gap of the first is 0.5
     close(student.served_goodput(kept, 1.0, 0.5), 1.0, what="wrong share of three that keep to the limits")
@@ -883,7 +883,7 @@ def test_both_promises_up_to_their_limits(student):
 
 @checks("served_goodput")
 def test_one_long_gap_breaks_the_promise(student):
-    """one long gap among 160 breaks the promise, the first, the last or one in the middle; the list is not changed"""
+    """one long gap among 160, at the start, in the middle or at the end, breaks the promise; the list is not changed"""
     traces = [traced(student, 0.0, [0.5 + 0.25 * i + (i > late) for i in range(161)]) for late in (0, 80, 159, 160)]
     share, after = student.served_goodput([None, *traces, traces[-1]], 1.0, 0.25, _arguments=True)
     close(share, 1 / 3, what="wrong share of six: one refused, three with a long gap among 160")
@@ -892,6 +892,6 @@ def test_one_long_gap_breaks_the_promise(student):
 
 @checks("served_goodput")
 def test_nobody_and_nobody_served(student):
-    """no request at all is an error; none that was served is 0"""
+    """an empty list raises ValueError; if every request was refused, the share is 0"""
     raises(ValueError, lambda: student.served_goodput([], 1.0, 0.5))
     close(student.served_goodput([None, None], 1.0, 0.5), 0.0)

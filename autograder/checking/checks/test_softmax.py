@@ -78,7 +78,7 @@ def test_softmax_by_hand(student, hand):
 
 @checks("softmax")
 def test_softmax_last_dimension(student, rng):
-    """every row by itself, whatever the shape"""
+    """softmax is taken over the last dimension, also of a transposed tensor; a second call does not change the first result"""
     for shape in [(2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4)]:
         logits = 2 * torch.randn(shape, generator=rng)
         close(student.softmax(logits), softmax64(logits), atol=1e-5)
@@ -91,7 +91,7 @@ def test_softmax_last_dimension(student, rng):
 
 @checks("softmax")
 def test_softmax_of_a_thousand(student, hand):
-    """logits around 1000, and around -1000"""
+    """logits around 1000, around -1000 or in the millions give the right probabilities, without overflow"""
     case = hand["thousands"]
     logits = torch.tensor(case["logits"])
     close(student.softmax(logits), case["probs"], atol=3e-4)
@@ -102,7 +102,7 @@ def test_softmax_of_a_thousand(student, hand):
 
 @checks("softmax")
 def test_softmax_rows_far_apart(student, hand):
-    """a row around 1000 beside a row around -1000"""
+    """a row around 1000 beside a row around -1000: the probabilities of both rows are right"""
     case = hand["rows_far_apart"]
     lost = [case["probs"][0], [math.nan, math.nan]]
     told = "The second row is 0 / 0: all of its exponentials are 0. Each row needs a maximum of its own."
@@ -113,7 +113,7 @@ def test_softmax_rows_far_apart(student, hand):
 
 @checks("softmax")
 def test_softmax_masked(student, hand):
-    """an entry of -inf gets exactly 0, the others share the rest"""
+    """a logit of -inf gets exactly 0, also beside the lowest float32 number; a row of only -inf changes no other row"""
     case = hand["masked"]
     probs = student.softmax(torch.tensor(case["logits"]))
     close(probs, case["probs"], atol=2e-5)
@@ -127,11 +127,12 @@ def test_softmax_masked(student, hand):
 
 @checks("softmax")
 def test_softmax_dtype(student, hand):
-    """the dtype that goes in comes out"""
+    """the probabilities have the dtype of the logits, also in rows of one logit"""
     case = hand["five_logits"]
     for dtype, atol in [(torch.float32, 1e-5), (torch.float64, 1e-5), (torch.float16, 5e-3), (torch.bfloat16, 3e-2)]:
         logits = torch.tensor(case["logits"], dtype=dtype)
         close(student.softmax(logits), softmax64(logits), atol=atol, dtype=dtype)
+        close(student.softmax(logits[:, None]), torch.ones(5, 1), atol=atol, dtype=dtype, what="wrong values for rows of one logit")
 
 
 @checks("softmax")
@@ -148,7 +149,7 @@ def test_softmax_leaves_input(student, hand):
 
 @checks("softmax")
 def test_softmax_in_float64(student):
-    """float64 keeps its digits: a gap of a billionth, and logits of 1e300"""
+    """float64 logits that differ by a billionth, or are as large as 1e300: the probabilities have float64 precision"""
     near = torch.tensor([[1000.0, 1000.0 + 1e-9]], dtype=torch.float64)
     far = torch.tensor([[1e300, 0.0, -1e300]], dtype=torch.float64)
     for logits in (near, far):
@@ -164,7 +165,7 @@ def test_softmax_in_float64(student):
 
 @checks("softmax")
 def test_softmax_of_small_probabilities(student):
-    """small probabilities keep their digits"""
+    """probabilities as small as e^-84 in float32 or e^-700 in float64 are right to 0.1 % of their size"""
     for dtype, row in ((torch.float32, [0.0, -30.0, -60.0, -84.0]), (torch.float64, [0.0, -100.0, -400.0, -700.0])):
         logits = torch.tensor(row, dtype=dtype)
         close(student.softmax(logits), softmax64(logits), atol=0.0, rtol=1e-3, what=f"wrong values for the logits {row}")
@@ -172,7 +173,7 @@ def test_softmax_of_small_probabilities(student):
 
 @checks("softmax")
 def test_softmax_in_half_precision(student):
-    """float16 keeps its digits and bfloat16 its range, and large logits are safe in both"""
+    """float16 is not rounded to bfloat16, bfloat16 keeps probabilities too small for float16, and large logits do not overflow"""
     gaps = [0.0, -4.015625, -4.046875, -5.109375]  # in odd 64ths
     for dtype, row, atol, rtol, here in (
         (torch.float16, [14.0, 12.0, 13.0], 1e-2, 0.0, "in float16, which ends at 65,504"),
@@ -186,7 +187,7 @@ def test_softmax_in_half_precision(student):
 
 @checks("softmax")
 def test_softmax_of_equal_logits(student):
-    """equal logits: each one counts, and there may be as many as in a vocabulary"""
+    """rows of up to 49,152 logits, equal or not: every logit is in the sum, and no tensor of V x V numbers is made"""
     for dtype, v in ((torch.bfloat16, 300), (torch.float16, 2_500)):
         got = student.softmax(torch.zeros(1, v, dtype=dtype))
         close(got, torch.full((1, v), 1 / v), atol=0.0, rtol=5e-2, dtype=dtype, what=f"wrong values for {v:,} equal logits in {dtype}")
@@ -226,7 +227,7 @@ def test_log_softmax_by_hand(student, hand):
 
 @checks("log_softmax")
 def test_log_softmax_last_dimension(student, rng):
-    """every row by itself, whatever the shape"""
+    """every row is normalized, also a transposed or a nearly normalized row; a second call does not change the first result"""
     for shape in [(5,), (2, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4), (3, 1)]:
         logits = 2 * torch.randn(shape, generator=rng)
         close(student.log_softmax(logits), log_softmax64(logits), atol=2e-5)
@@ -241,7 +242,7 @@ def test_log_softmax_last_dimension(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_large_logits(student, hand):
-    """logits around 1000, and rows far apart"""
+    """logits around 1000, -1000 or -10 million give the right log probabilities, also in half precision or in different rows"""
     case = hand["thousands"]
     logits = torch.tensor(case["logits"])
     close(student.log_softmax(logits), case["log_probs"], atol=3e-4)
@@ -249,6 +250,8 @@ def test_log_softmax_large_logits(student, hand):
     close(student.log_softmax(-1e4 * logits), [0.0, -1e4, -2e4], atol=1e-2, what="wrong values for logits around minus ten million")
     case = hand["rows_far_apart"]
     close(student.log_softmax(torch.tensor(case["logits"])), case["log_probs"], atol=3e-4)
+    logits = torch.tensor([case["logits"], [[1.0, 0.0], [900.0, 901.0]]])
+    close(student.log_softmax(logits), log_softmax64(logits), atol=3e-4, what="wrong values for two sentences of two rows")
     for dtype in HALF:  # both hold these numbers
         got = student.log_softmax(torch.tensor([1000.0, 992.0, 984.0], dtype=dtype))
         close(got, [0.0, -8.0, -16.0], atol=2e-2, rtol=1e-2, dtype=dtype, what=f"wrong values in {dtype}")
@@ -266,7 +269,7 @@ def test_log_softmax_of_the_improbable(student, hand):
 
 @checks("log_softmax")
 def test_log_softmax_of_the_barely_representable(student):
-    """gaps between 87 and 103, where a float32 probability is not 0 yet and has lost its digits"""
+    """log probabilities from -87 to -103, where a float32 probability has lost digits, are right to 1e-4"""
     gaps = torch.tensor([[0.0, -87.5, -93.25, -99.5, -103.0]])
     lossy = softmax64(gaps).float().log()
     told = "These are logarithms of rounded probabilities. Subtract the logarithm of the sum from the gap: no probability is needed."
@@ -275,7 +278,7 @@ def test_log_softmax_of_the_barely_representable(student):
 
 @checks("log_softmax")
 def test_log_softmax_in_float64(student):
-    """float64 keeps its digits: a gap of a billionth, and gaps of 1e300"""
+    """float64 logits that differ by a billionth, or by 1e300: the log probabilities have float64 precision"""
     near = torch.tensor([1000.0, 1000.0 + 1e-9], dtype=torch.float64)
     close(student.log_softmax(near), log_softmax64(near), atol=1e-11, rtol=0.0, dtype=torch.float64)
     far = torch.tensor([0.0, -1e300], dtype=torch.float64)
@@ -284,7 +287,7 @@ def test_log_softmax_in_float64(student):
 
 @checks("log_softmax")
 def test_log_softmax_masked(student, hand):
-    """an entry of -inf stays -inf, the others are right"""
+    """a logit of -inf has log probability -inf; the other logits of the row are right, also above a row of only -inf"""
     case = hand["masked"]
     got = student.log_softmax(torch.tensor(case["logits"]))
     close(
@@ -298,11 +301,13 @@ def test_log_softmax_masked(student, hand):
 
 @checks("log_softmax")
 def test_log_softmax_dtype_and_input(student, hand):
-    """the dtype that goes in comes out, and the logits are not changed"""
+    """the log probabilities have the dtype of the logits, also in rows of one logit; the logits are not changed"""
     case = hand["five_logits"]
     for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), (torch.float16, 2e-2), (torch.bfloat16, 0.12)]:
         logits = torch.tensor([case["logits"]], dtype=dtype)
         close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol, dtype=dtype)
+        ones = student.log_softmax(logits.mT.squeeze(0))
+        close(ones, torch.zeros(5, 1), atol=atol, dtype=dtype, what="wrong values for rows of one logit")
         for row in ([5.0, -INF, 4.0], [0.0, -1.0, -2.0]):  # in the second, nothing is left to subtract
             logits = torch.tensor(row, dtype=dtype)
             close(student.log_softmax(logits, _unchanged=True), log_softmax64(logits), atol=atol)
@@ -310,7 +315,7 @@ def test_log_softmax_dtype_and_input(student, hand):
 
 @checks("log_softmax")
 def test_log_softmax_in_half_precision(student):
-    """float16 keeps its digits, and bfloat16 its range"""
+    """float16 logits are not rounded to bfloat16, and bfloat16 logits of -1e5, beyond the range of float16, stay finite"""
     gaps = torch.tensor([0.0, -4.015625, -4.046875, -5.109375]).half()  # in odd 64ths
     got = student.log_softmax(gaps)
     close(got, log_softmax64(gaps), atol=8e-3, rtol=0.0, dtype=torch.float16, what="wrong values in float16: bfloat16 rounds these gaps")
@@ -321,7 +326,7 @@ def test_log_softmax_in_half_precision(student):
 
 @checks("log_softmax")
 def test_log_softmax_of_equal_logits(student):
-    """equal logits: each one counts, and there may be as many as in a vocabulary"""
+    """equal best logits, and rows of up to 49,152 logits: every logit is in the sum, and no tensor of V x V numbers is made"""
     best = -math.log(2 + math.exp(-1))
     close(student.log_softmax(torch.tensor([4.0, 3.0, 4.0])), [best, best - 1, best], atol=1e-5, what="wrong values for two best logits")
     for dtype, v in ((torch.bfloat16, 300), (torch.float16, 2_500)):
@@ -340,7 +345,7 @@ def test_log_softmax_of_equal_logits(student):
 
 @checks("entropy")
 def test_entropy_by_hand(student, hand):
-    """the entropy of the five probabilities, worked out by hand"""
+    """the entropy of five probabilities, worked out by hand"""
     case = hand["five_logits"]
     probs = softmax64(case["logits"])
     want = case["entropy"]
@@ -361,7 +366,7 @@ def test_entropy_by_hand(student, hand):
 
 @checks("entropy")
 def test_entropy_with_zeros(student, hand):
-    """a probability of 0 adds nothing"""
+    """a probability of 0 adds nothing to the entropy, also in float16 and bfloat16"""
     case = hand["entropies"]
     for probs, want in zip(case["probs"], case["entropy"], strict=True):
         close(student.entropy(torch.tensor(probs)), want, atol=3e-5)
@@ -374,7 +379,7 @@ def test_entropy_with_zeros(student, hand):
 
 @checks("entropy")
 def test_entropy_extremes(student):
-    """0 when one token has everything, ln V when all are alike"""
+    """the entropy is 0 if one token has probability 1 and ln V if V tokens are equal; a long tail of tiny probabilities is included"""
     for v in (2, 10, 2_500, 49_152):
         certain = torch.zeros(v, dtype=torch.float64)
         certain[v // 2] = 1.0
@@ -401,7 +406,7 @@ def test_entropy_extremes(student):
 
 @checks("entropy")
 def test_entropy_shape(student, rng):
-    """one number for each row, whatever stands before the last dimension"""
+    """probabilities (..., V) give a tensor (...), one entropy for each row; a second call does not change the first result"""
     for shape in [(3, 5), (4, 4), (2, 3, 5), (3, 2, 2, 4), (1, 5), (2, 1, 4)]:
         probs = softmax64(2 * torch.randn(shape, generator=rng))
         got = student.entropy(probs.float())
@@ -423,7 +428,7 @@ def test_entropy_leaves_input(student, hand):
 
 @checks("entropy")
 def test_entropy_in_float64(student):
-    """float64 keeps its digits: one token of a billionth"""
+    """float64 probabilities 1e-9 and 1 - 1e-9 give the entropy to within 1e-14"""
     p = 1e-9
     want = -p * math.log(p) - (1 - p) * math.log1p(-p)
     close(student.entropy(torch.tensor([p, 1 - p, 0.0], dtype=torch.float64)), want, atol=1e-14, rtol=0.0)

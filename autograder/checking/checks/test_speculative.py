@@ -54,7 +54,7 @@ def in_columns(rows):
 
 @checks("filtered_probs", weight=2)
 def test_filters_by_hand(student, hand):
-    """four tokens: temperature, top-k, and top-k followed by top-p; tied logits; a top-k larger than the vocabulary"""
+    """temperature, top-k, top-p, and top-k before top-p; tied logits are all kept; top_k may exceed the vocabulary"""
     case = hand["filtered"]
     logits = float64([case["tenths"]]).log()
     close(student.filtered_probs(logits, temperature=0.5), [case["half"]], atol=1e-5, what="wrong probabilities at temperature 0.5")
@@ -67,6 +67,9 @@ def test_filters_by_hand(student, hand):
     shared = float64([[0.0, 2.0, -1.0, 2.0, 2.0]])
     third = [[0.0, 1 / 3, 0.0, 1 / 3, 1 / 3]]
     close(student.filtered_probs(shared, top_k=2), third, atol=1e-5, what="wrong where three tokens share the first place, with top_k 2")
+    for tight in (1.0, 1 - 1e-9):
+        got = student.filtered_probs(logits, top_k=2, top_p=tight)
+        equal((got > 0).sum(dim=-1), int64([2]), what=f"wrong number of tokens with a probability, top_k 2 and top_p {tight}")
     got = student.filtered_probs(logits, top_p=0.7)
     soft = probs.softmax(dim=-1)
     mass = soft.sort(dim=-1, descending=True).values.cumsum(dim=-1)
@@ -83,7 +86,7 @@ def test_filters_by_hand(student, hand):
 
 @checks("filtered_probs")
 def test_each_place_for_itself(student, rng):
-    """several places at once: each row as it would be alone; none of 80 tokens is cut off where no filter is named"""
+    """each row of logits is filtered as if it were the only row; without a filter, none of 80 tokens is removed"""
     logits = torch.randn(5, 12, generator=rng, dtype=torch.float64) * 3
     for options in ({"temperature": 0.7}, {"top_k": 4}, {"top_p": 0.6}, {"temperature": 1.5, "top_k": 6, "top_p": 0.8}):
         got = student.filtered_probs(logits, _unchanged=True, **options)
@@ -102,7 +105,7 @@ def test_each_place_for_itself(student, rng):
 
 @checks("filtered_probs")
 def test_greedy_is_a_law_too(student):
-    """temperature 0: all on the best token of each row, with filters or without"""
+    """temperature 0: the best token of each row has probability 1, with filters or without"""
     logits = float64([[1.0, 3.0, 2.0], [5.0, -1.0, 4.999], [0.0, 0.0, 1e-6]])
     want = float64([[0, 1, 0], [1, 0, 0], [0, 0, 1]])
     for options in ({}, {"top_k": 2}, {"top_p": 0.3}, {"top_k": 3, "top_p": 0.9}):
@@ -113,7 +116,7 @@ def test_greedy_is_a_law_too(student):
 
 @checks("filtered_probs")
 def test_what_the_samplers_refuse(student):
-    """a negative temperature, top_k 0, top_p outside (0, 1]: ValueError, whatever else is set"""
+    """a negative temperature, top_k below 1 or top_p outside (0, 1]: ValueError, whatever the other settings are"""
     logits = torch.zeros(2, 4)
     for options, naming in (
         ({"temperature": -1.0}, -1.0),
@@ -128,7 +131,7 @@ def test_what_the_samplers_refuse(student):
 
 @checks("filtered_probs")
 def test_precision_of_the_law(student):
-    """half precision is raised to float32, float64 stays; logits of 20,000 do not overflow; a low temperature is not 0"""
+    """float16 and bfloat16 give float32, float64 gives float64; logits of 20,000 do not overflow; temperature 0.0003 is not 0"""
     for given, due in ((torch.float16, torch.float32), (torch.bfloat16, torch.float32), (torch.float32, torch.float32)):
         logits = torch.tensor([[2.0, 1.0, 0.5]], dtype=given)
         for options in ({}, {"temperature": 0.0}, {"temperature": 0.7}, {"top_k": 3, "top_p": 1.0}):
@@ -149,7 +152,7 @@ def test_precision_of_the_law(student):
 
 @checks("lookup_draft", weight=2)
 def test_lookup_by_hand(student, hand):
-    """what followed the last time: eight short texts"""
+    """eight short texts: the guess is what followed the latest earlier occurrence of the longest suffix"""
     case = hand["lookup"]
     for text, guess in zip(case["texts"], case["guesses"], strict=True):
         got = student.lookup_draft(text, _unchanged=True)
@@ -158,17 +161,20 @@ def test_lookup_by_hand(student, hand):
 
 @checks("lookup_draft")
 def test_the_latest_of_the_longest(student):
-    """the longest suffix counts more than the latest place, and of equal ones the latest"""
+    """a longer matching suffix wins over a later match; among equally long matches the latest wins"""
     text = [1, 2, 3, 9, 1, 2, 8, 3, 7, 1, 2, 3]
     for max_ngram, want in ((3, [9, 1, 2, 8]), (2, [9, 1, 2, 8]), (1, [7, 1, 2, 3])):
         equal(student.lookup_draft(text, max_ngram=max_ngram), want, what=f"wrong guess after {text} with max_ngram {max_ngram}")
     text = [4, 5, 1, 4, 5, 2, 4, 5, 3, 4, 5]
     equal(student.lookup_draft(text), [3, 4, 5], what=f"wrong guess after {text}")
+    for before in (6, 7):  # two texts of one length with the same end
+        text = [1, 2, 3, before, 9, 1, 2, 3]
+        equal(student.lookup_draft(text), [before, 9, 1, 2], what=f"wrong guess after {text}")
 
 
 @checks("lookup_draft")
 def test_at_most_k(student):
-    """k and max_ngram: as many tokens as there are, at most k; 4 and 3 if nothing is said"""
+    """at most k tokens are guessed, fewer where the text ends; the defaults are k 4 and max_ngram 3"""
     text = [1, 2, 3, 4, 5, 6, 7, 8, 1, 2]
     for k in (0, 1, 2, 5, 8, 50):
         equal(student.lookup_draft(text, k=k), text[2 : 2 + k], what=f"wrong guess after {text} with k {k}")
@@ -180,7 +186,7 @@ def test_at_most_k(student):
 
 @checks("lookup_draft")
 def test_repeated_tokens(student):
-    """one token again and again: an earlier place may overlap the suffix, and is not the suffix"""
+    """repeated tokens: the earlier match may overlap the suffix, but is not the suffix itself"""
     for n in range(6):
         want = [1] if n > 1 else []
         equal(student.lookup_draft([1] * n), want, what=f"wrong guess after the same token {n} times")
@@ -190,7 +196,7 @@ def test_repeated_tokens(student):
 
 @checks("lookup_draft")
 def test_long_texts_and_guesses(student):
-    """3,000 tokens whose last twelve stood at the beginning, and a guess of 200; ids that differ little, or by much"""
+    """a match of 12 tokens at the start of 3,000 is found, and 200 tokens are guessed; only equal ids match"""
     text = [*range(100, 1_600), *range(2_000, 3_470), 7, *range(105, 117)]
     equal(student.lookup_draft(text, max_ngram=12, k=200), text[17:217], what="wrong guess of 200 tokens with max_ngram 12")
     text[-11:-11] = [8]  # now the last eleven are the longest suffix, and a shorter one stood later
@@ -218,7 +224,7 @@ def saying(best, vocab=10, dtype=torch.float32):
 
 @checks("greedy_verify", weight=2)
 def test_greedy_by_hand(student, hand):
-    """kept as far as it is right, then the model's own token"""
+    """guesses are kept up to the first mistake, and the model's own token follows"""
     case = hand["greedy"]
     for draft, tokens in zip(case["drafts"], case["tokens"], strict=True):
         got = emitted(student.greedy_verify(saying(case["best"]), int64(draft), _unchanged=True), 3, 10)
@@ -227,7 +233,7 @@ def test_greedy_by_hand(student, hand):
 
 @checks("greedy_verify")
 def test_nothing_guessed(student):
-    """an empty draft: the one token of a decode step, among 70,000 tokens, too"""
+    """an empty draft gives the one token of a decode step; token ids up to 70,000 are compared in full"""
     for best in (0, 6):
         got = emitted(student.greedy_verify(saying([best]), int64([])), 0, 10)
         equal(got, [best], what="wrong tokens for an empty draft")
@@ -241,7 +247,7 @@ def test_nothing_guessed(student):
 
 @checks("greedy_verify")
 def test_right_again_is_too_late(student):
-    """correct guesses after a mistake do not count, and neither does one that is second best by very little"""
+    """correct guesses after a mistake are not kept; a guess whose logit is second best by a tiny margin is a mistake"""
     best = [4, 4, 5, 6, 4]
     for draft, tokens in (([4, 9, 5, 6], [4, 4]), ([9, 4, 5, 6], [4]), ([4, 4, 5, 9], [4, 4, 5, 6]), ([9, 9, 9, 9], [4])):
         got = emitted(student.greedy_verify(saying(best), int64(draft)), 4, 10)
@@ -256,7 +262,7 @@ def test_right_again_is_too_late(student):
 
 @checks("greedy_verify")
 def test_a_draft_of_100(student, rng):
-    """100 guesses, all right, and with the last one wrong; 270, all right; logits in rows and in columns"""
+    """100 or 270 correct guesses are all kept; a wrong last guess is replaced; the logits may be stored by rows or by columns"""
     best = torch.randint(0, 10, (101,), generator=rng)
     for last, n in ((best[99], 101), ((best[99] + 1) % 10, 100)):
         draft = torch.cat((best[:99], last[None]))
@@ -274,7 +280,7 @@ def test_a_draft_of_100(student, rng):
 
 @checks("acceptance_probs", weight=2)
 def test_acceptance_by_hand(student, hand):
-    """three tokens, and four: kept in all is the overlap of p and q"""
+    """acceptance of three and of four tokens, by hand; the probability that a guess is kept is the overlap of p and q"""
     case = hand["overlap"]
     p, q = float64(case["p"]), float64(case["q"])
     got = student.acceptance_probs(p, q, _unchanged=True)
@@ -287,7 +293,7 @@ def test_acceptance_by_hand(student, hand):
 
 @checks("acceptance_probs")
 def test_what_is_never_proposed(student):
-    """where q is 0: 1, whatever p is, and no nan; where q is nearly 0: p / q like everywhere"""
+    """where q is 0, acceptance is 1, whatever p is, without nan; where q is tiny, the ratio p / q is still exact"""
     p, q = float64([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]), float64([[0.0, 0.5, 0.5, 0.0], [1.0, 0.0, 0.0, 0.0]])
     close(student.acceptance_probs(p, q, _unchanged=True), [[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 1.0]], atol=1e-12)
     p, q = float64([3e-9, 0.0, 2e-60, 5e-8, 0.5]), float64([1.2e-8, 1e-8, 5e-60, 4e-8, 0.5])
@@ -296,7 +302,7 @@ def test_what_is_never_proposed(student):
 
 @checks("acceptance_probs")
 def test_acceptance_of_any_shape(student, rng):
-    """entry by entry, in any number of dimensions and any memory layout, in their dtype"""
+    """acceptance is computed entry by entry, in any number of dimensions and any memory layout, in the dtype of p and q"""
     for shape in ((7,), (3, 7), (2, 3, 7)):
         for dtype, atol in ((torch.float32, 1e-6), (torch.float64, 1e-12), (torch.bfloat16, 1e-2), (torch.float16, 2e-3)):
             p, q = ((torch.rand(shape, generator=rng, dtype=torch.float64) + 0.01).to(dtype) for _ in range(2))
@@ -309,7 +315,7 @@ def test_acceptance_of_any_shape(student, rng):
 
 @checks("residual_probs", weight=2)
 def test_residual_by_hand(student, hand):
-    """what p has more of, renormalised"""
+    """the residual is the part of p above q, renormalised"""
     case = hand["chain_of_four"]
     p, q = float64(case["p"][0]), float64(case["q"][0])
     got = student.residual_probs(p, q, _unchanged=True)
@@ -325,13 +331,13 @@ def test_residual_by_hand(student, hand):
 
 @checks("residual_probs", weight=2)
 def test_kept_and_replaced_are_p(student, hand):
-    """the tokens that are kept, and the others times the residual: together they are p"""
+    """kept tokens and replacements together have the distribution p"""
     for name in ("chain", "chain_of_four"):
         p, q = float64(hand[name]["p"]), float64(hand[name]["q"])
         kept = torch.minimum(p, q)
         got = student.residual_probs(p, q)
         law = kept + (1 - kept.sum(dim=-1, keepdim=True)) * got
-        close(law, p, atol=1e-9, what="kept and replaced tokens together do not have the law p")
+        close(law, p, atol=1e-9, what="kept and replaced tokens together do not have the distribution p")
 
 
 @checks("residual_probs")
@@ -346,7 +352,7 @@ def test_exactly_nothing_where_q_is_more(student, rng):
 
 @checks("residual_probs")
 def test_nothing_is_lacking(student):
-    """a row of p that equals q's: it is p, beside a row that does not; a row that lacks a trace is renormalised"""
+    """a row in which p is nowhere above q gives p; a row in which p is above q by as little as 2^-42 is renormalised"""
     p = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
     q = float64([[0.25, 0.25, 0.5, 0.0], [0.5, 0.0, 0.5, 0.0], [0.0, 0.0, 1.0, 0.0]])
     want = [[0.25, 0.25, 0.5, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]
@@ -366,7 +372,7 @@ def test_nothing_is_lacking(student):
 
 @checks("verify_sampled", weight=2)
 def test_one_guess_by_hand(student, hand):
-    """one guess, p = 0.5 0.3 0.2 and q = 0.2 0.5 0.3: kept or replaced, and the token after it"""
+    """one guess, p = 0.5 0.3 0.2, q = 0.2 0.5 0.3: a kept guess is followed by a draw, a refused guess is replaced"""
     case = hand["overlap"]
     p, q = float64([case["p"], [0.1, 0.6, 0.3]]), float64([case["q"]])
     for draft, u, tokens in (
@@ -383,7 +389,7 @@ def test_one_guess_by_hand(student, hand):
 
 @checks("verify_sampled")
 def test_kept_means_below(student):
-    """at the border: a token is kept if u is below its acceptance, by however little, and not if it is equal"""
+    """a guess is kept if u is below the guess's acceptance, by however little, and refused if u equals the acceptance"""
     p, q = float64([[0.5, 0.5], [1.0, 0.0]]), float64([[1.0, 0.0]])
     for u, tokens in ((0.5, [1]), (0.4999, [0, 0]), (0.0, [0, 0])):
         equal(emitted(student.verify_sampled(p, q, int64([0]), float64([u, 0.0])), 1, 2), tokens, what=f"wrong tokens at u = {u}")
@@ -398,7 +404,7 @@ def test_kept_means_below(student):
 
 @checks("verify_sampled", weight=3)
 def test_the_law_by_hand(student, hand):
-    """no random draw: over all u, tokens from the draft's chain have the distribution of the model's, and as many are kept as expected"""
+    """over all values of u, the tokens have the model's distribution, and 1, 2 or 3 tokens come with the expected probability"""
     case = hand["chain_of_four"]
     lengths = has_the_law(student, case["p"], case["q"], 2, what="the next three tokens")
     close(float64(lengths), case["lengths"], atol=1e-9, what="wrong probabilities of one, two and three tokens from a pass")
@@ -406,7 +412,7 @@ def test_the_law_by_hand(student, hand):
 
 @checks("verify_sampled")
 def test_no_guess_is_a_draw(student):
-    """an empty draft: one draw from p, a hair beside a border and where the sum of p ends below u, too"""
+    """an empty draft: one draw from p at u, even if u is very near a border or above the rounded sum of p"""
     p = float64([[0.4, 0.3, 0.2, 0.1]])
     for u, token in ((0.0, 0), (0.41, 1), (0.69, 1), (0.71, 2), (0.95, 3), (0.4 - 1e-11, 0), (0.4 + 1e-11, 1)):
         got = emitted(student.verify_sampled(p, torch.empty(0, 4, dtype=torch.float64), int64([]), float64([u])), 0, 4)
@@ -418,7 +424,7 @@ def test_no_guess_is_a_draw(student):
 
 @checks("verify_sampled")
 def test_a_draft_that_is_p(student, rng):
-    """a draft that holds what the model holds: everything is kept, of 4 and of 280 guesses, stored in rows or in columns"""
+    """p equals q: all guesses are kept, for 1, 4 or 280 guesses, in any memory layout, with up to 70,000 tokens"""
     for k in (4, 280):
         p = torch.rand(k + 1, 6, generator=rng, dtype=torch.float64)
         p = p / p.sum(dim=-1, keepdim=True)
@@ -450,7 +456,7 @@ def test_expected_by_hand(student, hand):
 
 @checks("expected_tokens")
 def test_all_is_kept(student):
-    """alpha 1: k + 1, a float, whatever k is; alpha nearly 1, and a k of 9,000"""
+    """alpha 1 gives k + 1, as a float; alpha close to 1 and k 9,000 give precise results"""
     for alpha, k in ((1.0, 0), (1.0, 1), (1, 7), (1.0, 100)):
         got = student.expected_tokens(alpha, k)
         close(got, float(k + 1), what=f"wrong for alpha 1 and k {k}")
@@ -462,7 +468,7 @@ def test_all_is_kept(student):
 
 @checks("expected_tokens")
 def test_no_such_share(student):
-    """alpha outside [0, 1], a negative k, and alpha nan: ValueError"""
+    """alpha outside [0, 1], alpha nan or a negative k: ValueError"""
     for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.0, -3, -3), (2.5, 0, 2.5)):
         raises(ValueError, lambda alpha=alpha, k=k: student.expected_tokens(alpha, k), naming=naming)
     raises(ValueError, lambda: student.expected_tokens(math.nan, 4))
@@ -470,7 +476,7 @@ def test_no_such_share(student):
 
 @checks("speedup", weight=2)
 def test_speedup_by_hand(student, hand):
-    """six settings, one of which loses, and a draft that costs more than the model"""
+    """speedup in seven settings, two of them slower than plain decoding, one with a draft slower than the model"""
     case = hand["speedup"]
     for alpha, k, cost_ratio, want in zip(case["alpha"], case["k"], case["cost_ratio"], case["speedup"], strict=True):
         close(
@@ -481,7 +487,7 @@ def test_speedup_by_hand(student, hand):
 
 @checks("speedup")
 def test_the_best_k(student, hand):
-    """of all k the best: 8, 3, and none at all"""
+    """in three settings, the largest speedup is at k 8, at k 3 and at k 0"""
     case = hand["speedup"]
     for alpha, cost_ratio, k, want in zip(case["best_alpha"], case["best_cost_ratio"], case["best_k"], case["best_speedup"], strict=True):
         by_k = [float(student.speedup(alpha, n, cost_ratio)) for n in range(13)]
@@ -491,7 +497,7 @@ def test_the_best_k(student, hand):
 
 @checks("speedup")
 def test_no_such_speedup(student):
-    """alpha outside [0, 1], a negative k, and alpha nan: ValueError, with k 0, too"""
+    """alpha outside [0, 1], alpha nan or a negative k: ValueError; alpha is checked even if k is 0"""
     for alpha, k, naming in ((1.25, 4, 1.25), (-0.5, 4, -0.5), (0.5, -3, -3), (1.25, 0, 1.25), (-0.5, 0, -0.5)):
         raises(ValueError, lambda alpha=alpha, k=k: student.speedup(alpha, k, 0.1), naming=naming)
     for k in (4, 0):
@@ -513,7 +519,7 @@ def filled_cache(student, rng, tokens, layers=3, room=10):
 
 @checks("truncate", weight=2)
 def test_forgotten_in_every_layer(student, rng):
-    """seven tokens in three layers, cut to four: new ones follow the fourth, in every layer"""
+    """seven tokens in three layers, cut to four: new tokens follow the fourth token, in every layer"""
     cache, k = filled_cache(student, rng, 7)
     student.truncate(cache, 4)
     equal(cache.length, 4, what="wrong length")
@@ -527,7 +533,7 @@ def test_forgotten_in_every_layer(student, rng):
 
 @checks("truncate")
 def test_to_nothing_and_to_all(student, rng):
-    """to the length it has, then to 0, and again; another cache is not cut"""
+    """a cache can be cut to its current length, to 0, and twice to the same length; other caches are not cut"""
     cache, k = filled_cache(student, rng, 5)
     others = [filled_cache(student, rng, 4)[0] for _ in range(2)]
     student.truncate(others[0], 3)
@@ -541,7 +547,7 @@ def test_to_nothing_and_to_all(student, rng):
 
 @checks("truncate")
 def test_no_such_length(student, rng):
-    """a negative length, and more than there is: ValueError, and the cache is as it was"""
+    """a negative length, or a length above cache.length: ValueError, and the cache is unchanged"""
     cache, k = filled_cache(student, rng, 5)
     for length in (-1, -5, 6, 10):
         raises(ValueError, lambda length=length: student.truncate(cache, length), naming=length)
@@ -551,7 +557,7 @@ def test_no_such_length(student, rng):
 
 @checks("truncate")
 def test_many_layers(student, rng):
-    """40 layers: all of them are cut, also if a pass broke off and the first two hold one token more than the last"""
+    """all of 40 layers are cut, even if an interrupted pass left one token more in the first two layers"""
     cache, k = filled_cache(student, rng, 6, layers=40)
     for layer in (0, 1):
         cache.append(layer, k[:, :, :1], k[:, :, :1])
@@ -564,7 +570,7 @@ def test_many_layers(student, rng):
 
 @checks("truncate")
 def test_nothing_is_copied(student, rng):
-    """work: no bytes are written, and no memory is taken"""
+    """work: a cut writes no bytes, and nbytes stays the same"""
     cache, _ = filled_cache(student, rng, 200, room=256)
     before = cache.nbytes
     with student.counting() as work:
@@ -584,7 +590,7 @@ def by_hand(text, **options):
 
 @checks("generate_speculative", weight=3)
 def test_same_tokens_with_any_draft(student):
-    """the ladder: greedy, two prompts, five drafts, the tokens of the loop without a cache"""
+    """the ladder: greedy decoding gives the tokens of the loop without a cache, for two prompts and five drafts"""
     model = student.model("tiny", dtype=torch.float64)
     for prompt in PROMPTS[2:]:
         idx = tiny_ids(prompt)
@@ -605,7 +611,7 @@ def test_same_tokens_with_any_draft(student):
 
 @checks("generate_speculative", weight=2)
 def test_passes_are_saved(student, hand):
-    """work: 10 tokens with a draft that is always right, greedy or drawn, and with one that is always wrong"""
+    """work: 10 tokens take no extra pass or position, with a draft that is always right (greedy or drawn) or always wrong"""
     case = hand["rounds"]
     idx = torch.randint(3, 1000, (1, case["prompt"]), generator=torch.Generator().manual_seed(4))
     text = idx[0].tolist() + unrolled(whole(), idx, case["new"], ROOMY)[0].tolist()
@@ -657,7 +663,7 @@ def forward_cached(model, ids, cache):
 
 @checks("generate_speculative", weight=2, timing=True)
 def test_faster_than_reading_the_text_anew(race):
-    """speed: 48 tokens after a prompt of 512 with guesses that are refused, against a version that reads the whole text twice a round"""
+    """speed: 48 tokens after a prompt of 512, all guesses refused: faster than reading the whole text twice a round"""
 
     def prompt(rng):
         return random_prompt(rng, 512)
@@ -675,7 +681,7 @@ def test_faster_than_reading_the_text_anew(race):
 
 @checks("generate_speculative", weight=2)
 def test_the_window_slides_behind_guesses(student):
-    """past block_size: still the tokens of the loop without a cache"""
+    """past block_size, greedy decoding still gives the tokens of the loop without a cache"""
     model, prompt = student.model("tiny", dtype=torch.float64), tiny_ids(PROMPTS[3])
     for t0, block_size in ((5, 9), (8, 8), (12, 8)):
         idx = prompt[:, :t0]
@@ -689,7 +695,7 @@ def test_the_window_slides_behind_guesses(student):
 
 @checks("generate_speculative")
 def test_the_draft_is_asked_again(student):
-    """a draft that guesses every second time only: the round after an empty guess asks it again"""
+    """a draft that guesses only every second time is asked again in the round after an empty guess"""
     model, idx, text = sure_after(student, [1, 2, 3, 0]), int64([[2]]), [2, *[3, 0, 1, 2] * 5]
     asked = []
 
@@ -704,7 +710,7 @@ def test_the_draft_is_asked_again(student):
 
 @checks("generate_speculative")
 def test_settings_that_are_refused(student):
-    """top_k 0 and top_p 1.5: ValueError, at temperature 0, too"""
+    """top_k 0 or top_p 1.5: ValueError, also at temperature 0"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2]])
     for temperature in (1.0, 0.0):
         for options, naming in (({"top_k": 0}, 0), ({"top_p": 1.5}, 1.5)):
@@ -714,7 +720,7 @@ def test_settings_that_are_refused(student):
 
 @checks("generate_speculative", weight=2)
 def test_one_token_to_draw(student, rng):
-    """drawn with top_k 1, where nothing but the best token can come: the greedy text, with any draft and a window that slides"""
+    """drawn with top_k 1: the greedy text, with any draft and a sliding window; an EOS in the config ends nothing"""
     _, kit = small(student, rng, vocab_size=11)
     idx = torch.randint(11, (1, 5), generator=rng)
     named = int(unrolled(kit, idx, 2, ROOMY)[0, 1])  # the caller names no EOS, so the config's ends nothing
@@ -733,7 +739,7 @@ def test_one_token_to_draw(student, rng):
 
 @checks("generate_speculative", weight=2)
 def test_the_end_inside_a_guess(student):
-    """EOS among the guesses that are kept, as a correction, as the extra token, drawn or not; in the prompt it is no end; 0 can be one"""
+    """the text ends at the first new EOS: a kept guess, a correction or the extra token; an EOS in the prompt ends nothing"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[1, 0, 1]])
     text = [1, 0, 1, *[2, 3, 0, 1] * 4]
     for k in (1, 2, 3, 4, 8):
@@ -747,7 +753,7 @@ def test_the_end_inside_a_guess(student):
 
 @checks("generate_speculative")
 def test_never_more_than_asked_for(student):
-    """max_new_tokens is the limit, however much was guessed; 0 gives the prompt back"""
+    """max_new_tokens is the limit, however many tokens are guessed; max_new_tokens 0 returns the prompt"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2, 3]])
     text = [2, 3, *[0, 1, 2, 3] * 5]
     for limit in (0, 1, 2, 5, 6, 7, 11):
@@ -760,7 +766,7 @@ def test_never_more_than_asked_for(student):
 
 @checks("generate_speculative")
 def test_a_guess_that_is_no_token(student):
-    """a guess outside the vocabulary, the first, the second or the last: ValueError that names it"""
+    """the first, the second or the last guess is outside the vocabulary: ValueError that names the guess"""
     model, idx = sure_after(student, [1, 2, 3, 0]), int64([[2, 3]])
     for guess in (4, -1, 99):
         for temperature, given in ((0.0, [0, guess]), (1.0, [0, guess]), (0.0, [guess, 0]), (0.0, [0, 1, 2, guess])):
@@ -790,14 +796,14 @@ def drawn_text(student, rng, model, *, length=250, **draft):
 
 @checks("generate_speculative", weight=3)
 def test_drawn_text_has_the_models_law(student, rng):
-    """drawn: 250 tokens with a draft that likes what the model does not"""
+    """drawn: 250 tokens have the model's distribution, although the draft prefers other tokens"""
     # False alarm: at most 1e-10 (see `frequencies`).
     follows(drawn_text(student, rng, believer(student), chain=GUESSED, k=2), 0, BELIEVED)
 
 
 @checks("generate_speculative", weight=2)
 def test_drawn_behind_a_certain_draft(student, rng):
-    """drawn: four tokens that are equally probable, with a draft that is certain of one of them, eight times over, and names no q"""
+    """drawn: four equally probable tokens come equally often, although the draft always guesses the same token, without q"""
     # False alarm: at most 1e-10 (see `frequencies`).
     new = drawn_text(student, rng, believing(student, [[0.0] * 4] * 4), chain=((1.0, 0.0, 0.0, 0.0),) * 4, certain=True, k=8, length=120)
     frequencies(int64(new), [0.25] * 4, under=", where q is None")
@@ -805,7 +811,7 @@ def test_drawn_behind_a_certain_draft(student, rng):
 
 @checks("generate_speculative")
 def test_certain_among_many_tokens(student):
-    """drawn from 256 tokens, of which the last has probability 0.5, with a draft that is certain of it and names no q"""
+    """drawn: one of 256 tokens keeps its probability of 0.5, although the draft always guesses that token, without q"""
     # False alarm: at most 1e-10 (see `frequencies`).
     model = believing(student, [[0.0] * 255 + [math.log(255)]] * 256)
     options = {"k": 4, "max_new_tokens": 120, "block_size": ROOMY, "generator": student.generator(15)}
@@ -818,7 +824,7 @@ def test_certain_among_many_tokens(student):
 
 @checks("generate_speculative")
 def test_every_kind_of_token_is_drawn(student):
-    """drawn from 256 equally probable tokens: the first one, one without guesses, and the one after guesses that are all kept"""
+    """drawn: the first token, the token of a round without guesses and the token after kept guesses are random"""
     # The same token seven times: with a probability of 256 ** -6 < 1e-14.
     model, generator = believing(student, [[0.0] * 256] * 256), student.generator(16)
 
@@ -839,7 +845,7 @@ def test_every_kind_of_token_is_drawn(student):
 
 @checks("generate_speculative", weight=2)
 def test_filters_come_before_the_ratio(student, rng):
-    """drawn with top_k and a temperature, from a draft that does the same: hardly a guess is refused"""
+    """drawn: p is compared with q after the filters, so a draft with the same filters is hardly refused; temperature 0.05 is not 0"""
     # p and q differ by rounding, by less than 1e-5 of either: six of 200 guesses are refused with a probability below 1e-18.
     model, idx = believer(student), int64([[0]])
     for options in ({"temperature": 0.5, "top_k": 2}, {"top_p": 0.6}):
@@ -862,11 +868,15 @@ def test_filters_come_before_the_ratio(student, rng):
             expected=f"about 40 rounds of 5 tokens, at most {most}",
             got=f"{len(draft.asked)} rounds",
         )
+    # At temperature 0.05 the three tokens have 0.27, 0.40 and 0.33: one is missing among 90 with a probability below 1e-11.
+    level, options = believing(student, [[0.0, 0.02, 0.01]] * 3), {"temperature": 0.05, "generator": student.generator(8)}
+    new = speculated(student, level, idx, draft=lambda ids, k: ([], None), max_new_tokens=90, block_size=ROOMY, **options)
+    equal(sorted(set(new)), [0, 1, 2], what="wrong tokens at temperature 0.05, where three logits differ by 0.02")
 
 
 @checks("generate_speculative")
 def test_same_state_same_text(student):
-    """drawn: the same generator state, the same tokens; torch's own state is used if there is none; greedy uses no randomness"""
+    """the same generator state gives the same tokens; without a generator torch's global state is used; greedy draws nothing"""
     model, idx = believer(student), int64([[0]])
     options = {"max_new_tokens": 40, "block_size": ROOMY}
 
@@ -895,7 +905,7 @@ def test_same_state_same_text(student):
 
 @checks("generate_speculative")
 def test_gradients_are_given_back(student):
-    """gradients: none recorded, and the caller's mode as it was, also after a guess that was refused"""
+    """no gradients are recorded, and the caller's gradient mode is restored, also after an error"""
     idx = torch.ones(1, 3, dtype=torch.int64)
 
     def run(guess, **options):

@@ -58,7 +58,7 @@ def answer(result, idx):
         "wrong shape of the ids",
         expected=f"(1, {len(prompt)} + n)",
         got=str(tuple(ids.shape)),
-        cause="Prompt and new tokens stand in one tensor of shape (1, T + n).",
+        cause="Prompt and new tokens belong in one tensor of shape (1, T + n).",
     )
     ids = [int(i) for i in ids[0]]
     that(
@@ -66,7 +66,7 @@ def answer(result, idx):
         "the ids do not begin with the prompt",
         expected=prompt,
         got=ids,
-        cause="Prompt and new tokens stand in one tensor of shape (1, T + n).",
+        cause="Prompt and new tokens belong in one tensor of shape (1, T + n).",
     )
     return ids[len(prompt) :], float(log_prob)
 
@@ -129,7 +129,7 @@ def min_p_slips(logits, min_p):
 
 @checks("min_p_probs")
 def test_min_p_by_hand(student, hand):
-    """a tenth of the best probability, by hand"""
+    """min_p = 0.1 keeps the tokens of at least a tenth of the best probability, by hand"""
     case = hand["min_p"]
     got = student.min_p_probs(torch.tensor([case["logits"]]), 0.1)
     close(got, [case["probs_01"]], atol=5.1e-5, suspects=min_p_slips(case["logits"], 0.1))
@@ -137,7 +137,7 @@ def test_min_p_by_hand(student, hand):
 
 @checks("min_p_probs")
 def test_min_p_lower_threshold_by_hand(student, hand):
-    """a fiftieth lets a third token in"""
+    """min_p = 0.02 lets a third token in, by hand"""
     case = hand["min_p"]
     got = student.min_p_probs(torch.tensor([case["logits"]]), 0.02)
     close(got, [case["probs_002"]], atol=5.1e-5, suspects=min_p_slips(case["logits"], 0.02))
@@ -145,14 +145,14 @@ def test_min_p_lower_threshold_by_hand(student, hand):
 
 @checks("min_p_probs")
 def test_min_p_zero_keeps_everything(student):
-    """min_p = 0 keeps everything but a token of logit -inf"""
+    """min_p = 0 keeps every token except those of logit -inf"""
     logits = torch.tensor([FIVE, [0.0, 3.0, -2.0, 1.0, 1.5], [0.0, -8.0, 1.0, -16.0, -math.inf]])
     close(student.min_p_probs(logits, 0.0), torch.softmax(logits, -1), atol=1e-9)
 
 
 @checks("min_p_probs")
 def test_min_p_one_keeps_the_best(student):
-    """min_p = 1 keeps the best token, and those that equal it, not one that is nearly as good"""
+    """min_p = 1 keeps the best token and exact ties with it, but no token that is nearly as good"""
     logits = torch.tensor([FIVE, [1.0, 3.0, 3.0, 0.0, 2.9995]])
     got = student.min_p_probs(logits, 1.0)
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.5, 0.5, 0.0, 0.0]]
@@ -175,7 +175,7 @@ def test_min_p_rows_have_their_own_threshold(student):
 
 @checks("min_p_probs")
 def test_min_p_of_large_logits_and_vocabularies(student):
-    """logits around 1,000, -1,000 and -15,000, and a vocabulary of 49,152 tokens"""
+    """logits near 1,000, -1,000 and -15,000, and a vocabulary of 49,152 tokens: the probabilities are right"""
     logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
     want = kept_only([1.0, math.exp(-1), math.exp(-2), math.exp(-5)], {0, 1, 2})
     for shift in (1000.0, -1000.0, -15_000.0):
@@ -188,7 +188,7 @@ def test_min_p_of_large_logits_and_vocabularies(student):
 
 @checks("min_p_probs")
 def test_min_p_in_float64(student):
-    """float64 logits are told apart in float64; half precision gives float32, at min_p = 0 too"""
+    """float64 logits are compared in float64; float16 and bfloat16 logits give float32 probabilities, also at min_p = 0"""
     at = math.log(0.1)
     logits = torch.tensor([[0.0, at + 1e-9, at - 1e-9, -3.0]], dtype=torch.float64)
     probs = torch.softmax(logits, -1)[0].tolist()
@@ -203,7 +203,7 @@ def test_min_p_in_float64(student):
 
 @checks("min_p_probs")
 def test_min_p_refuses_what_means_nothing(student):
-    """a min_p below 0 or above 1, or nan, is a ValueError, 0 and 1 are not"""
+    """a min_p that is below 0, above 1 or nan raises ValueError; 0 and 1 are allowed"""
     refused(lambda min_p: student.min_p_probs(torch.tensor([FIVE]), min_p), (-0.01, -1.0, 1.01, 10.0, math.nan), (0.0, 1.0, 0, 1, 1e-6))
 
 
@@ -246,7 +246,7 @@ def typical_slips(probs, mass):
 
 @checks("typical_probs")
 def test_typical_by_hand(student, hand):
-    """the order 3, 0, 2, 4, 1, by hand"""
+    """tokens are kept in the order 3, 0, 2, 4, 1 until the mass is reached, by hand"""
     case = hand["typical"]
     logits = torch.tensor([case["logits"]])
     only_the_first = [0.0, 0.0, 0.0, 1.0, 0.0]
@@ -266,7 +266,7 @@ def test_typical_may_leave_the_best_out(student, hand):
 
 @checks("typical_probs")
 def test_typical_token_that_reaches_the_mass_is_kept(student, hand):
-    """the token that reaches the mass is kept, and none after it"""
+    """the token that reaches the mass is kept, and no token after it is kept"""
     case = hand["typical_without_the_best"]
     logits = torch.tensor([case["probs"]]).log()
     for mass, kept in ((0.1, {1}), (0.3, {1, 2}), (0.4, {1, 2, 3}), (0.6, {0, 1, 2, 3}), (0.95, {0, 1, 2, 3, 4})):
@@ -277,7 +277,7 @@ def test_typical_token_that_reaches_the_mass_is_kept(student, hand):
 
 @checks("typical_probs")
 def test_typical_mass_reached_exactly(student):
-    """where the mass is reached exactly nothing more is kept, also of tokens equally far from the entropy"""
+    """of eight equally probable tokens only as many are kept as the mass needs, also if they reach the mass exactly"""
     for mass, count in ((0.25, 2), (0.5, 4), (0.3, 3), (0.75, 6), (0.125, 1)):
         got = torch.as_tensor(student.typical_probs(torch.zeros(1, 8), mass))
         want = [0.0] * (8 - count) + [1 / count] * count  # which of the eight is free
@@ -302,7 +302,7 @@ def test_typical_mass_one_keeps_everything(student):
 
 @checks("typical_probs")
 def test_typical_rows_are_independent(student, hand):
-    """each row has its own entropy, order and number of tokens, with as many rows as tokens too"""
+    """each row has its own entropy, order and number of kept tokens, also with as many rows as tokens"""
     case = hand["typical_without_the_best"]
     logits = torch.stack([torch.tensor(FIVE), torch.tensor(case["probs"]).log()])
     want = [[0.0, 0.0, 0.0, 1.0, 0.0], case["probs_045"]]
@@ -314,7 +314,7 @@ def test_typical_rows_are_independent(student, hand):
 
 @checks("typical_probs")
 def test_typical_in_half_precision(student):
-    """half precision gives float32: a running sum over a whole vocabulary that does not stand still"""
+    """float16 and bfloat16 logits give float32 probabilities, and the running sum over 32,768 tokens is accurate"""
     for dtype in (torch.float16, torch.bfloat16):
         # Of 32,768 equal tokens each has a power of two, which float32 adds without rounding in any order; and the border lies between two.
         got = torch.as_tensor(student.typical_probs(torch.zeros(1, 32_768, dtype=dtype), 24_575.5 / 32_768))
@@ -328,7 +328,7 @@ def test_typical_in_half_precision(student):
 
 @checks("typical_probs")
 def test_typical_small_differences_decide(student, hand):
-    """small differences decide: thousandths of a distance, and a billionth of the mass in float64"""
+    """distances from the entropy that differ by a thousandth count as different; in float64, masses that differ by a billionth do"""
     probs = [0.252, 0.251, 0.250, 0.247]  # entropy 1.38627: distances 0.0079, 0.0040, 0.00003, 0.0121
     for mass, kept in ((0.2, {2}), (0.4, {1, 2}), (0.7, {0, 1, 2})):
         for order in (range(4), range(3, -1, -1)):
@@ -344,7 +344,7 @@ def test_typical_small_differences_decide(student, hand):
 
 @checks("typical_probs")
 def test_typical_large_logits_and_masked_tokens(student, hand):
-    """logits around 500, -500 and -15,000 are as good as small ones, and one of -inf gets 0"""
+    """logits near 500, -500 and -15,000 give the right probabilities; a token of logit -inf gets probability 0"""
     case = hand["typical_without_the_best"]
     logits = torch.tensor([case["probs"]]).log()
     for shift in (500.0, -500.0):
@@ -360,7 +360,7 @@ def test_typical_large_logits_and_masked_tokens(student, hand):
 
 @checks("typical_probs")
 def test_typical_refuses_what_means_nothing(student):
-    """a mass of 0, below it or above 1, or nan, is a ValueError, 1 is not"""
+    """a mass that is 0, below 0, above 1 or nan raises ValueError; a mass of 1 is allowed"""
     refused(lambda mass: student.typical_probs(torch.tensor([FIVE]), mass), (0.0, 0, -0.1, 1.01, 2.0, math.nan), (1.0, 1, 1e-6))
 
 
@@ -385,7 +385,7 @@ def penalty_slips(logits, ids, penalty):
 
 @checks("apply_repetition_penalty")
 def test_repetition_by_hand(student, hand):
-    """+2.2 becomes 2.0, and -2.0 becomes -2.2"""
+    """penalty 1.1: a logit of 2.2 becomes 2.0, and a logit of -2.0 becomes -2.2"""
     case = hand["repetition_penalty"]
     got = student.apply_repetition_penalty(torch.tensor([case["logits"]]), torch.tensor([[0, 1]]), case["penalty"])
     close(got, [case["want"]], suspects=penalty_slips(case["logits"], [0, 1], case["penalty"]))
@@ -414,7 +414,7 @@ def test_repetition_rows_look_at_their_own_ids(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_of_nothing(student):
-    """nothing generated yet: nothing penalised"""
+    """no ids generated yet: no logit changes"""
     logits = torch.tensor([[4.0, -1.0, 2.0]])
     none_yet = torch.zeros(1, 0, dtype=torch.int64)
     close(student.apply_repetition_penalty(logits, none_yet, 2.0), logits)
@@ -424,7 +424,7 @@ def test_repetition_of_nothing(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_gives_new_logits(student):
-    """new logits, also where nothing has to change: the ones given stay as they are, and 0 stays 0"""
+    """the result is a new tensor, also if no logit changes; the given logits stay the same; a logit of 0 stays 0"""
     logits = torch.tensor([[4.0, -1.0, 2.0, 0.0]])
     got = student.apply_repetition_penalty(logits, torch.tensor([[1, 0, 3]]), 4.0, _unchanged=True)
     close(got, [[1.0, -4.0, 2.0, 0.0]])
@@ -437,7 +437,7 @@ def test_repetition_gives_new_logits(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_in_a_long_text(student):
-    """a long text: a token that came once, long ago or just now, counts"""
+    """in a text of over 1,000 ids, a token that occurs once, at the start or at the end, is penalised"""
     ids = torch.tensor([[0] + [1] * 1024 + [2]])
     got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.1, 3.0]]), ids, 1.1)
     close(got, [[2.0, -2.2, 1.0, 3.0]], what="the ids are 0, 1,024 times 1, and 2: wrong values")
@@ -445,7 +445,7 @@ def test_repetition_in_a_long_text(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_any_penalty_any_logit(student):
-    """a penalty below 1 rewards repetition; -inf stays -inf; float64 keeps its digits"""
+    """a penalty below 1 rewards repetition; a logit of -inf stays -inf; float64 logits keep all digits"""
     logits, ids = torch.tensor([[4.0, -1.0, -math.inf, 3.0, -math.inf]]), torch.tensor([[0, 1, 2]])
     for penalty, want in ((0.5, [[8.0, -0.5, -math.inf, 3.0, -math.inf]]), (2.0, [[2.0, -2.0, -math.inf, 3.0, -math.inf]])):
         close(student.apply_repetition_penalty(logits, ids, penalty), want, what=f"wrong values at penalty {penalty}")
@@ -456,7 +456,7 @@ def test_repetition_any_penalty_any_logit(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_refuses_what_means_nothing(student):
-    """a penalty of 0 or below is a ValueError, any above is not"""
+    """a penalty of 0 or below raises ValueError; any penalty above 0 is allowed"""
     ids = torch.tensor([[1, 0]])
     refused(lambda penalty: student.apply_repetition_penalty(torch.tensor([FIVE]), ids, penalty), (0.0, 0, -1.1), (1e-3, 1.0, 1, 50.0))
 
@@ -497,7 +497,7 @@ def test_frequency_presence_by_hand(student, hand):
 
 @checks("apply_frequency_presence")
 def test_presence_asks_whether(student):
-    """presence asks whether: once or four times is the same"""
+    """presence is subtracted once, whether a token occurred once or four times"""
     logits, ids = [3.0, 3.0, 3.0], [0, 0, 0, 0, 1]
     got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.0, 0.5)
     close(got, [[2.5, 2.5, 3.0]], suspects=loss_slips(logits, ids, 0.0, 0.5))
@@ -505,7 +505,7 @@ def test_presence_asks_whether(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_asks_how_often(student):
-    """frequency asks how often: four times costs four times as much"""
+    """frequency is subtracted once per occurrence: four occurrences cost four times as much"""
     logits, ids = [3.0, 3.0, 3.0], [0, 1, 0, 0, 0]
     got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.5, 0.0)
     close(got, [[1.0, 2.5, 3.0]], suspects=loss_slips(logits, ids, 0.5, 0.0))
@@ -513,7 +513,7 @@ def test_frequency_asks_how_often(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_lowers_negative_logits(student):
-    """a negative logit goes down too, and so does one of 0"""
+    """a negative logit and a logit of 0 are lowered by the same rule as a positive logit"""
     logits, ids = [-2.0, 0.0, 1.0], [0, 1, 1]
     got = student.apply_frequency_presence(torch.tensor([logits]), torch.tensor([ids]), 0.25, 0.5)
     close(got, [[-2.75, -1.0, 1.0]], suspects=loss_slips(logits, ids, 0.25, 0.5))
@@ -521,7 +521,7 @@ def test_frequency_presence_lowers_negative_logits(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_rows_and_nothing(student):
-    """each row counts its own ids; with no ids nothing changes, in a new tensor"""
+    """each row counts only its own ids; without ids the result is a new tensor of the same logits"""
     logits = torch.tensor([[1.0, 2.0, 3.0, 6.0], [1.0, 2.0, 3.0, 6.0]])
     got = student.apply_frequency_presence(logits, torch.tensor([[0, 0], [2, 1]]), 0.5, 0.25, _unchanged=True)
     together = [[-0.25, 1.25, 2.25, 6.0]] * 2
@@ -538,7 +538,7 @@ def test_frequency_presence_rows_and_nothing(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_any_setting_any_logit(student):
-    """any setting and any logit: negative ones, large ones, -inf, and float64 with all digits"""
+    """negative and large settings follow the same rule; a logit of -inf stays -inf; float64 logits keep all digits"""
     logits, ids = torch.tensor([[1.0, -math.inf, 2.0, -math.inf]]), torch.tensor([[0, 1, 0]])
     for frequency, presence, want in ((-0.5, -0.25, 2.25), (-3.0, -4.0, 11.0), (3.0, 4.0, -9.0)):
         got = student.apply_frequency_presence(logits, ids, frequency, presence)
@@ -550,7 +550,7 @@ def test_frequency_presence_any_setting_any_logit(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_counts_in_half_precision(student):
-    """half precision: 3,001 occurrences count 3,001 times, and 257 count 257 times in bfloat16"""
+    """every occurrence is counted: 3,001 with float16 logits, and 257 with bfloat16 logits"""
     logits = torch.tensor([[1.0, 2.0]], dtype=torch.float16)
     got = student.apply_frequency_presence(logits, torch.tensor([[1] * 3001]), 0.001, 0.0)
     still = torch.tensor([[1.0, 2.0 - 2.048]], dtype=torch.float16)
@@ -605,7 +605,7 @@ def stop_cause(got, want, stops):
         return "A stop is complete with this piece: stopped is True." if want[1] else "No stop is complete yet: stopped is False."
     if stopped:
         if any(emit.startswith(want[0] + stop) for stop in stops):
-            return "The stop itself came out: emit only what stands before it."
+            return "The stop itself came out: emit only the text before it."
         return None
     if emit != want[0] and emit.startswith(want[0]):
         return "More came out than may be shown now."
@@ -616,7 +616,7 @@ def stop_cause(got, want, stops):
 
 @checks("StopStrings")
 def test_stop_inside_one_piece(student):
-    """a stop inside one piece: the text before it, and stop"""
+    """a stop inside one piece: the text before the stop is emitted, and stopped is True"""
     compare(student, ["###"], ["Hello###World"])
     compare(student, ["###"], ["a###b###c"])
     compare(student, ["###"], ["###"])
@@ -625,7 +625,7 @@ def test_stop_inside_one_piece(student):
 
 @checks("StopStrings")
 def test_stop_cut_in_two(student):
-    """a stop cut in two by the tokens is found, with an empty piece between, too"""
+    """a stop cut into several pieces is found, also with empty pieces between its parts"""
     compare(student, ["\nUser:"], ["Hi.", "\nUs", "er:"])
     compare(student, ["STOP"], ["aS", "T", "O", "P"])
     compare(student, ["STOP"], ["", "aST", "", "OP", ""])
@@ -633,7 +633,7 @@ def test_stop_cut_in_two(student):
 
 @checks("StopStrings")
 def test_stop_whose_beginning_repeats(student):
-    """a stop is found where the text begins it, breaks off, and goes on with it"""
+    """a stop is found after a false start: 'aab' in 'xaaab!'"""
     for stop, text in (("aab", "xaaab!"), ("\n\n#", "x\n\n\n#y"), ("ababc", "abababc")):
         for pieces in ([text], list(text), [text[:3], text[3:]]):
             compare(student, [stop], pieces)
@@ -641,7 +641,7 @@ def test_stop_whose_beginning_repeats(student):
 
 @checks("StopStrings")
 def test_stop_is_plain_text(student):
-    """stops are plain text: a dot is a dot, and a capital is a capital"""
+    """stops are plain text: a dot matches only a dot, and a capital letter only that capital letter"""
     compare(student, ["..."], ["one.", "two", "..", ".three"])
     compare(student, ["(a|b)*"], ["a or b: (a", "|b)*"])
     compare(student, ["STOP"], ["stop, Stop, S", "TOP"])
@@ -649,7 +649,7 @@ def test_stop_is_plain_text(student):
 
 @checks("StopStrings")
 def test_stop_long_stops_and_long_pieces(student):
-    """stops of 40 characters, a dozen stops, and a piece of 1,200 characters"""
+    """a stop of 41 characters, a list of twelve stops, a piece of 1,200 characters: each push emits the right text"""
     compare(student, [40 * "-" + "!"], ["a" + 25 * "-", 15 * "-", "b" + 39 * "-", "-", "!c"])
     compare(student, [2 * letter for letter in "abcdefghijkl"], ["1 l", "2 l", "l 3"])
     for before in (998, 1_000, 1_100):
@@ -658,7 +658,7 @@ def test_stop_long_stops_and_long_pieces(student):
 
 @checks("StopStrings")
 def test_stop_by_hand(student, hand):
-    """held back exactly as long as needed, by hand"""
+    """text is held back only as long as it may begin a stop, by hand"""
     case = hand["stop_strings"]
     emits = [emit for emit, _ in expected_stream(case["stops"], case["pieces"])[0]]
     that(emits == case["emits"], "the rule of this check and the figures worked out by hand differ: report this")
@@ -667,7 +667,7 @@ def test_stop_by_hand(student, hand):
 
 @checks("StopStrings")
 def test_stop_flush(student):
-    """flush gives what its own stream held back, once"""
+    """flush gives the text that its own stream held back, and a second flush gives an empty text"""
     compare(student, ["###"], ["a#", "b", "##"])
     stream = student.StopStrings(["###"])
     got = [stream.push("a##")[0], stream.flush(), stream.flush()]
@@ -679,7 +679,7 @@ def test_stop_flush(student):
 
 @checks("StopStrings")
 def test_stop_nothing_after_the_stop(student):
-    """nothing comes out after the stop, and the stream has stopped for good"""
+    """after a stop nothing more is emitted, and stopped stays True"""
     compare(student, ["END"], ["one E", "ND two", " three", "", "END"])
     stream = student.StopStrings(["END"])
     got = [stream.push("oEND"), stream.flush(), stream.push("n"), stream.flush()]
@@ -689,7 +689,7 @@ def test_stop_nothing_after_the_stop(student):
 
 @checks("StopStrings")
 def test_stop_earliest_wins(student):
-    """the earliest stop in the text wins, whatever the order of the list or tuple"""
+    """the stop that comes first in the text wins, whatever the order of the stops in the list or tuple"""
     for stops in (["DONE", "\n\n"], ["\n\n", "DONE"], ("\n\n", "DONE")):
         compare(student, stops, ["yes\n\nno DONE"])
         compare(student, stops, ["yes DONE no\n\n"])
@@ -697,7 +697,7 @@ def test_stop_earliest_wins(student):
 
 @checks("StopStrings")
 def test_stop_complete_first(student):
-    """of a stop inside another the one that is complete first wins, however the text is cut"""
+    """one stop inside another: the stop that ends first wins; of two stops that end together, the longer wins"""
     for stops in (["abcd", "bc"], ["bc", "abcd"]):
         for pieces in (["abcd"], ["abc", "d"], ["ab", "cd"], ["a", "b", "c", "d"], ["xabcy"]):
             compare(student, stops, pieces)
@@ -708,7 +708,7 @@ def test_stop_complete_first(student):
 
 @checks("StopStrings")
 def test_stop_must_not_be_empty(student):
-    """an empty stop is a ValueError, wherever it stands"""
+    """an empty stop raises ValueError, at any place in the list of stops"""
     refused(student.StopStrings, ([""], ["a", ""], ["", "a", "b"]), (["a"], [" "], ["\n"]))
 
 
@@ -717,7 +717,7 @@ def test_stop_must_not_be_empty(student):
 
 @checks("beam_search")
 def test_beam_tree_by_hand(student, hand):
-    """three beams by hand: the best text ends in ' the mat', 0.82 x 0.60 = 0.492"""
+    """three beams by hand: the best text ends in ' the mat', with probability 0.82 x 0.60 = 0.492"""
     case = hand["beam_tree"]
     words = len(case["words"])
     even = [1 / words] * words
@@ -739,7 +739,7 @@ def log_prob_slips(log_prob):
 
 @checks("beam_search")
 def test_beam_escapes_the_greedy_trap(student, hand):
-    """two beams find 0.36 where greedy finds 0.21"""
+    """two beams find a text of probability 0.36, where greedy decoding finds a text of 0.21"""
     case = hand["greedy_trap"]
     model = chain_model(log_rows([case["after_0"], case["after_1"], [0.25] * 4, case["first"]]))
     idx = torch.tensor([[3]])
@@ -753,7 +753,7 @@ def test_beam_escapes_the_greedy_trap(student, hand):
 
 @checks("beam_search")
 def test_beam_enough_beams_find_the_best(student, rng):
-    """with enough beams, the best of all continuations; of twelve hypotheses the last may win, and each of two equal ones"""
+    """enough beams find the best continuation; the last of twelve hypotheses, or either of two equal ones, may win"""
     vocab, steps, idx = 3, 3, torch.tensor([[2, 0]])
     model = history_model(vocab, 2 + steps, rng)
     prompt = idx[0].tolist()
@@ -781,7 +781,7 @@ def test_beam_enough_beams_find_the_best(student, rng):
 
 @checks("beam_search")
 def test_beam_finished_is_not_expanded(student):
-    """a finished hypothesis ends with its EOS and keeps its score"""
+    """a finished hypothesis gets no token after its EOS and keeps its log_prob"""
     eos = 2
     rows = log_rows([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])  # after EOS the model would go on with token 0
     rows[1] = torch.tensor([0.3, 0.1, 0.6]).log()
@@ -795,7 +795,7 @@ def test_beam_finished_is_not_expanded(student):
 
 @checks("beam_search")
 def test_beam_best_wins_finished_or_not(student):
-    """the best hypothesis wins, finished or not; token 0 may be EOS"""
+    """the most probable hypothesis wins, finished or not; token 0 may be EOS"""
     eos, idx = 0, torch.tensor([[3]])
     for at_once, first, want in ((0.3, 0.6, [1, 2]), (0.6, 0.3, [eos])):  # EOS, or token 1 and then token 2
         rows = [[0.0, 0.5, 0.5], [0.05, 0.05, 0.9], [1 / 3] * 3, [at_once, first, 0.1]]
@@ -806,7 +806,7 @@ def test_beam_best_wins_finished_or_not(student):
 
 @checks("beam_search")
 def test_beam_eos_in_the_prompt(student):
-    """an EOS in the prompt finishes nothing"""
+    """an EOS in the prompt does not finish a hypothesis"""
     eos = 2
     after_0, after_1 = [0.10, 0.80, 0.01, 0.09], [0.85, 0.05, 0.01, 0.09]
     model = chain_model(log_rows([after_0, after_1, [0.90, 0.04, 0.03, 0.03], [0.25] * 4]))
@@ -831,7 +831,7 @@ def ladder_model(short, long, eos=6):
 
 @checks("beam_search")
 def test_beam_length_penalty(student, hand):
-    """without a length penalty EOS at once wins, by hand; with 1 the longer hypothesis does, by default there is none"""
+    """by hand: EOS as the first token wins at length_penalty 0, the default; a longer hypothesis wins at 1"""
     case, eos = hand["length_penalty"], 6
     model, idx = ladder_model(case["short_probs"][0], case["long_probs"]), torch.tensor([[7] * 20])
     short, long = ([eos], case["short_log_prob"]), ([0, 1, 2, 3, eos], case["long_log_prob"])
@@ -845,7 +845,7 @@ def test_beam_length_penalty(student, hand):
 
 @checks("beam_search")
 def test_beam_any_length_penalty(student):
-    """length penalties from 2 to -1: above 0 longer hypotheses gain, below 0 shorter ones"""
+    """a length penalty above 0 favours longer hypotheses, a length penalty below 0 favours shorter ones"""
     eos, idx = 6, torch.tensor([[7]])
     for short, long, lengths in (
         (0.55, [0.40, 0.90, 0.90], {0.0: 1, 1.0: 3}),  # ln 0.55 = -0.598 is the best at once; ln 0.324 = -1.127, by three -0.376
@@ -862,21 +862,21 @@ def test_beam_any_length_penalty(student):
 
 @checks("beam_search")
 def test_beam_finished_keeps_its_place(student):
-    """a finished hypothesis keeps its place among the beams until better ones push it out"""
+    """a finished hypothesis takes up one of the beams, so a less probable unfinished hypothesis is dropped"""
     eos, idx = 3, torch.tensor([[4]])
     # Two beams, length penalty 1. EOS at once (0.5) and token 0 (0.3) fill both; token 1 (0.2) is out, though 0.99 follows it for ever.
     rows = [[0.5, 0.5, 0.0, 0.0], [0.0, 0.99, 0.01, 0.0], [0.25] * 4, [0.25] * 4, [0.3, 0.2, 0.0, 0.5]]
     rows[0] = [0.34, 0.0, 0.33, 0.33]
     got = student.beam_search(chain_model(log_rows(rows)), idx, beams=2, max_new_tokens=4, length_penalty=1.0, eos_token_id=eos)
     tokens, log_prob = answer(got, idx)
-    freed = "Token 1 came third, behind the finished hypothesis, which keeps its place: of two beams it is out."
+    freed = "Token 1 ranks third, after the finished hypothesis, which keeps its place. With two beams it is dropped."
     equal(tokens, [eos], suspects=[([1, 1, 1, 1], freed)])
     close(log_prob, math.log(0.5), atol=1e-4, what="wrong log_prob")
 
 
 @checks("beam_search")
 def test_beam_ranks_by_length_at_every_step(student):
-    """a finished hypothesis that the length penalty ranks below two unfinished ones is out"""
+    """the length penalty ranks at every step: with two beams, a finished hypothesis in third place is dropped"""
     # Two beams, penalty 1. EOS at once: -1.05. Token 0 has two children at -0.52 and -0.60 a token, which then fall below -1.1.
     eos, vocab = 3, 12
     rows = [[1 / vocab] * vocab for _ in range(vocab + 1)]
@@ -891,7 +891,7 @@ def test_beam_ranks_by_length_at_every_step(student):
 
 @checks("beam_search")
 def test_beam_refuses_what_means_nothing(student):
-    """fewer than one beam is a ValueError, one is not; no new tokens have log_prob 0"""
+    """fewer than 1 beam raises ValueError, 1 beam is allowed; max_new_tokens = 0 gives log_prob 0"""
     model, idx = chain_model(log_rows([[0.5, 0.5], [0.5, 0.5]])), torch.tensor([[1]])
     refused(lambda beams: student.beam_search(model, idx, beams=beams, max_new_tokens=1), (0, -1), (1, 2, 3))
     for penalty in (0.0, 1.5):
@@ -902,7 +902,7 @@ def test_beam_refuses_what_means_nothing(student):
 
 @checks("beam_search")
 def test_beam_leaves_the_gradients_as_they_were(student):
-    """gradients: on or off as the caller had them, also where the model raises"""
+    """gradient mode is the same after the call as before, also if the model raises"""
     model, idx = chain_model(log_rows([[0.2, 0.8], [0.7, 0.3]])), torch.tensor([[1]])
 
     def broken(ids):
@@ -918,7 +918,7 @@ def test_beam_leaves_the_gradients_as_they_were(student):
 
 @checks("beam_search")
 def test_beam_long_sequences_do_not_underflow(student):
-    """195 improbable tokens: logarithms are summed, probabilities would vanish; in float32 if the logits are bfloat16"""
+    """195 improbable tokens: log probabilities are summed without underflow, and in float32 for bfloat16 logits"""
     vocab, steps = 64, 195
     rows = torch.zeros(vocab, vocab)
     rows[torch.arange(vocab), (torch.arange(vocab) * 5 + 3) % vocab] = 0.25

@@ -10,7 +10,7 @@ from autograder.sandbox.protocol.batch import CallBatch
 from course.kit import Tokenizer, load_tokenizer
 from course.kit.paths import DATASETS
 
-OTHER_ORDER = "Other pairs were merged first: in each round it is the pair of lowest rank, wherever it stands."
+OTHER_ORDER = "Other pairs were merged first: in each round it is the pair of lowest rank, wherever it is."
 
 
 @functools.cache
@@ -140,7 +140,7 @@ def merged_once_changed(student, symbols: list[str], pair: tuple[str, str], want
 
 @checks("merge_pair")
 def test_pair_of_equal_symbols(student, hand):
-    """three, four and five equal symbols in a row"""
+    """three, four or five equal symbols in a row are paired from the left, without overlap"""
     case = hand["merge_three"]
     pair = tuple(case["pair"])
     for count, want in ((3, "merged"), (4, "merged_of_four"), (5, "merged_of_five")):
@@ -149,7 +149,7 @@ def test_pair_of_equal_symbols(student, hand):
 
 @checks("merge_pair")
 def test_every_occurrence(student, hand):
-    """every pair (a, n): in banana, after an a that stays alone, in a list of 2,100 symbols"""
+    """every occurrence of (a, n) is merged: in banana, after an unpaired a, and in a list of 2,100 symbols"""
     case = hand["merge_banana"]
     merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
     merged(student, ["a", "n", "a", "n", "a", "s", "a", "n"], ("a", "n"), ["an", "an", "a", "s", "an"])
@@ -158,7 +158,7 @@ def test_every_occurrence(student, hand):
 
 @checks("merge_pair")
 def test_symbols_not_letters(student, hand):
-    """the pair (ab, c) is not the pair (a, bc), and not a part of longer symbols"""
+    """whole symbols are compared: (ab, c) does not match (a, bc), and (a, b) does not match (xa, b)"""
     case = hand["merge_borders"]
     merged(student, case["symbols"], tuple(case["pair"]), case["merged"])
     merged(student, ["xa", "b", "a", "bx", "a", "b"], ("a", "b"), ["xa", "b", "a", "bx", "ab"])
@@ -166,7 +166,7 @@ def test_symbols_not_letters(student, hand):
 
 @checks("merge_pair")
 def test_case_spaces_and_length(student):
-    """case and spaces count, and a symbol may be long"""
+    """symbols are compared exactly: upper and lower case, spaces, punctuation, and symbols of 32 characters"""
     merged(student, ["T", "h", "t", "H", "t", "h"], ("t", "h"), ["T", "h", "t", "H", "th"])
     merged(student, [" ", "t", " ", " ", "t"], (" ", "t"), [" t", " ", " t"])
     merged(student, ["=" * 32] * 3, ("=" * 32, "=" * 32), ["=" * 64, "=" * 32])
@@ -176,7 +176,7 @@ def test_case_spaces_and_length(student):
 
 @checks("merge_pair")
 def test_ends_of_the_list(student):
-    """pairs at both ends, no pair, one symbol, none"""
+    """a pair at either end of the list is merged; a list without the pair, with one symbol or empty gives an equal list"""
     for symbols, want in (
         (["x", "y"], ["xy"]),
         (["y", "x"], ["y", "x"]),
@@ -190,7 +190,7 @@ def test_ends_of_the_list(student):
 
 @checks("merge_pair")
 def test_symbols_are_not_changed(student):
-    """the given list stays as it was, however short, and the result is another list"""
+    """the given list is not changed, and every call returns a new list"""
     merged(student, ["t", "h", "e", "t", "h"], ("t", "h"), ["th", "e", "th"])
     merged(student, ["t", "h"], ("t", "h"), ["th"])
     merged(student, ["t", "h", "e"], ("t", "h"), ["th", "e"])
@@ -214,7 +214,7 @@ def from_the_left(word: str) -> list[int]:
 
 @checks("bpe_encode")
 def test_lowest_rank_first(student, hand):
-    """lowest and hats: merges by rank"""
+    """lowest and hats: the pair of lowest rank is merged first"""
     for case in (hand["lowest"], hand["hats"]):
         got = student.bpe_encode(case["text"], student.tokenizer("smollm2"))
         suspects = [([library().vocab[letter] for letter in case["text"]], "These are the ids of the single bytes: nothing was merged.")]
@@ -225,21 +225,21 @@ def test_lowest_rank_first(student, hand):
 
 @checks("bpe_encode")
 def test_cat_sentence(student, hand):
-    """the cat sat on the mat: six pieces, six ids, nothing before or after"""
+    """the cat sat on the mat: six pieces give six ids, and nothing is added before or after"""
     case = hand["cat_sentence"]
     equal(student.bpe_encode(case["text"], student.tokenizer("smollm2")), case["ids"])
 
 
 @checks("bpe_encode")
 def test_pieces_stay_apart(student):
-    """no merge across the border of two pieces"""
+    """no merge crosses the border between two pieces"""
     texts = ["  mat", "two  spaces", "1000000", "don't", "cat\n\n  sat", "x==y"]
     same_ids(student, [*texts, *sample_texts("whitespace", "digits")])
 
 
 @checks("bpe_encode")
 def test_bytes_of_other_scripts(student, hand):
-    """characters of several bytes"""
+    """characters of several UTF-8 bytes (kanji, Hindi, emoji, combining marks) give the right ids"""
     tokenizer = student.tokenizer("smollm2")
     for case in (hand["japan"], hand["cat_character"]):
         equal(student.bpe_encode(case["text"], tokenizer), case["ids"])
@@ -248,14 +248,14 @@ def test_bytes_of_other_scripts(student, hand):
 
 @checks("bpe_encode")
 def test_special_tokens(student):
-    """a special token is one id, and what only looks like one is text"""
+    """a special token gives one id; text that only resembles a special token is encoded as ordinary text"""
     texts = ["<||>", "a <|> b", "<|im_start|><||>", "|><|", "<|hello|>", "<repo_name>course<file_sep>a.py"]
     same_ids(student, [*sample_texts("special"), *texts])
 
 
 @checks("bpe_encode")
 def test_bytes_without_a_token(student, hand):
-    """a byte without a token is left out, before anything is merged; a control character with one stays"""
+    """a byte without a token is left out before anything is merged; a control character that has a token is kept"""
     case, tokenizer = hand["left_out"], student.tokenizer("smollm2")
     for text, want in zip(case["texts"], case["ids"], strict=True):
         equal(student.bpe_encode(text, tokenizer), want, what=f"wrong ids for {text!r}")
@@ -264,21 +264,21 @@ def test_bytes_without_a_token(student, hand):
 
 @checks("bpe_encode")
 def test_shortest_and_longest(student):
-    """the empty text, single characters, a word of 45 letters, and one of 300"""
+    """the empty text, single characters, and words of 45 and 300 letters give the right ids"""
     long = "".join(filter(str.isalpha, "".join(sample_texts("English"))))[:300]  # it takes more than a hundred merges
     same_ids(student, ["", "a", " ", "é", "pneumonoultramicroscopicsilicovolcanoconiosis", long])
 
 
 @checks("bpe_encode")
 def test_two_tokenizers(student):
-    """two tokenizers in turn: each call gives the ids of its own"""
+    """two tokenizers used in turn: each call gives the ids of the tokenizer passed to that call"""
     for name in ("smollm2", "tiny", "smollm2"):
         same_ids(student, ["The cat sat on the mat", "lowest", "<|im_end|>"], name)
 
 
 @checks("bpe_encode", weight=2)
 def test_whole_sample(student):
-    """every line of the multilingual sample, against the tokenizers library"""
+    """every line of the multilingual sample gives the same ids as the tokenizers library"""
     same_ids(student, sample_texts())
 
 
@@ -287,7 +287,7 @@ def test_whole_sample(student):
 
 @checks("bpe_decode")
 def test_decode_cat_sentence(student, hand):
-    """six ids back to the sentence"""
+    """six ids decode to The cat sat on the mat, an empty list to an empty text; the ids are not changed"""
     case = hand["cat_sentence"]
     tokenizer = student.tokenizer("smollm2")
     same_text(student.bpe_decode(case["ids"], tokenizer, _unchanged=True), case["text"])
@@ -298,7 +298,7 @@ def test_decode_cat_sentence(student, hand):
 
 @checks("bpe_decode")
 def test_character_over_two_tokens(student, hand):
-    """a character that is spread over tokens"""
+    """a character whose bytes are spread over several tokens is decoded correctly"""
     tokenizer = student.tokenizer("smollm2")
     for case in (hand["japan"], hand["cat_character"]):
         alone = "".join(library().token_bytes(i).decode(errors="replace") for i in case["ids"])
@@ -311,7 +311,7 @@ def test_character_over_two_tokens(student, hand):
 
 @checks("bpe_decode")
 def test_broken_characters(student, hand):
-    """bytes that are not UTF-8, a surrogate's included"""
+    """bytes that are not valid UTF-8, such as the bytes of a surrogate, become U+FFFD"""
     case, tokenizer, oracle = hand["cat_character"], student.tokenizer("smollm2"), library()
     first, second, third = case["ids"]
     letter = oracle.vocab["A"]
@@ -345,7 +345,7 @@ def test_decode_special_by_name(student):
 
 @checks("bpe_decode")
 def test_characters_that_are_not_seen(student):
-    """NUL, a byte order mark and a U+FFFD of the text come back, at both ends"""
+    """NUL, byte order mark and U+FFFD characters of the text are kept, also at the start or the end"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in ("a\0b\0", "\ufeffa\ufeff", "\ufffda\ufffd"):
         same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, what=f"the text {text!r} has changed")
@@ -353,7 +353,7 @@ def test_characters_that_are_not_seen(student):
 
 @checks("bpe_decode")
 def test_round_trip(student):
-    """what the library encoded comes back, for every line of the sample"""
+    """every line of the sample, encoded by the tokenizers library, decodes to the same text"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in sample_texts():
         same_text(student.bpe_decode(oracle.encode(text), tokenizer), text, what="the text has changed")
@@ -375,7 +375,7 @@ def test_character_with_its_last_token(student, hand):
 
 @checks("StreamDecoder")
 def test_complete_text_at_once(student, hand):
-    """complete text is not held back; line ends and a byte order mark come out as they are"""
+    """complete characters are returned by the push that completes them; line ends and a byte order mark are not changed"""
     case = hand["cat_sentence"]
     pieces, rest = pieces_and_rest(student, case["ids"])
     equal(pieces, case["pieces"])
@@ -387,7 +387,7 @@ def test_complete_text_at_once(student, hand):
 
 @checks("StreamDecoder")
 def test_stream_cut_off(student, hand):
-    """the stream ends inside a character"""
+    """the stream ends inside a character: flush returns one U+FFFD"""
     case = hand["cat_character"]
     pieces, rest = pieces_and_rest(student, case["ids"][:2])
     equal(pieces, ["", ""])
@@ -396,7 +396,7 @@ def test_stream_cut_off(student, hand):
 
 @checks("StreamDecoder")
 def test_broken_byte_in_the_stream(student, hand):
-    """a character that breaks off in mid-stream comes out with the next push"""
+    """a character broken off in mid-stream becomes U+FFFD in the push that breaks it off, not in the flush"""
     first, second, third = hand["cat_character"]["ids"]
     letter, end = library().vocab["A"], library().special_tokens["<|im_end|>"]
     for ids, want in (
@@ -415,7 +415,7 @@ def test_broken_byte_in_the_stream(student, hand):
 
 @checks("StreamDecoder")
 def test_bytes_that_begin_nothing(student):
-    """a byte that begins no character is not waited for"""
+    """a byte that cannot begin a character becomes U+FFFD in the same push"""
     for byte in (0xC0, 0xC1, 0xF5, 0xF8, 0xFE, 0xFF, 0x80, 0xBF):
         pieces, rest = pieces_and_rest(student, ids_of_bytes(bytes([byte])), "tiny")
         cause = "U+FFFD comes out with the flush only: a byte that begins no character has nothing to wait for."
@@ -425,7 +425,7 @@ def test_bytes_that_begin_nothing(student):
 
 @checks("StreamDecoder")
 def test_bytes_that_begin_a_character(student):
-    """characters of two, three and four bytes, one byte at a time"""
+    """characters of two, three and four bytes, pushed one byte at a time, are returned with the last byte"""
     for character in ("\u0080", "é", "\u07ff", "€", "🙂", "\U0010ffff"):  # their first bytes: C2, C3, DF, E2, F0, F4
         raw = character.encode()
         pieces, rest = pieces_and_rest(student, ids_of_bytes(raw), "tiny")
@@ -435,7 +435,7 @@ def test_bytes_that_begin_a_character(student):
 
 @checks("StreamDecoder")
 def test_second_byte_that_does_not_fit(student):
-    """a second byte that makes no character after E0, ED, F0 or F4: the text after it does not wait"""
+    """an invalid second byte after E0, ED, F0 or F4: the text that follows is not held back"""
     for raw in (b"\xe0\x80", b"\xed\xa0", b"\xf0\x80", b"\xf4\x90"):
         pieces, rest = pieces_and_rest(student, ids_of_bytes(raw + b"ok"), "tiny")
         after = f"after the bytes {raw.hex(' ').upper()}"
@@ -445,7 +445,7 @@ def test_second_byte_that_does_not_fit(student):
 
 @checks("StreamDecoder")
 def test_complete_and_incomplete_in_one_token(student):
-    """a token that holds a whole character and the beginning of the next"""
+    """a token with a complete character and the start of another: the push returns only the complete character"""
     oracle = library()
     for text, want in (
         (" 猫", [" ", "", "猫"]),
@@ -458,7 +458,7 @@ def test_complete_and_incomplete_in_one_token(student):
 
 @checks("StreamDecoder")
 def test_two_streams(student, hand):
-    """two streams at the same time"""
+    """two decoders used alternately do not mix the bytes of their streams"""
     case, tokenizer = hand["cat_character"], student.tokenizer("smollm2")
     one, two = student.StreamDecoder(tokenizer), student.StreamDecoder(tokenizer)
     pieces = [(one.push(i), two.push(i)) for i in case["ids"]]
@@ -467,7 +467,7 @@ def test_two_streams(student, hand):
 
 @checks("StreamDecoder")
 def test_new_stream_after_a_flush(student, hand):
-    """flush empties the decoder: a second flush gives nothing, and a new stream may follow"""
+    """flush empties the decoder: a second flush returns an empty text, and a new stream is decoded correctly"""
     case = hand["cat_character"]
     decoder = student.StreamDecoder(student.tokenizer("smollm2"))
     got = [decoder.push(case["ids"][0]), decoder.flush(), decoder.flush(), *map(decoder.push, case["ids"]), decoder.flush()]
@@ -478,7 +478,7 @@ def test_new_stream_after_a_flush(student, hand):
 
 @checks("StreamDecoder")
 def test_stream_joins_to_the_whole(student):
-    """the pieces of a stream join to the text"""
+    """all pushes and the flush, joined, give the whole text"""
     oracle = library()
     for text in (*sample_texts("emoji")[:3], *sample_texts("special")[:2], *sample_texts("Thai")[1:]):
         pieces, rest = pieces_and_rest(student, oracle.encode(text))
@@ -494,24 +494,24 @@ def template_slips(want: str) -> list[tuple[str, str]]:
         (want.removesuffix("<|im_start|>assistant\n"), "The generation prompt is missing: <|im_start|>assistant and a line end."),
         (want[:-1], "The line end after the generation prompt is missing."),
         (want.replace("<|im_end|>\n", "<|im_end|>"), "A line end follows each <|im_end|>."),
-        (want.replace("<|im_end|>\n", "\n<|im_end|>\n"), "No line end stands in front of <|im_end|>."),
+        (want.replace("<|im_end|>\n", "\n<|im_end|>\n"), "No line end comes before <|im_end|>."),
     ]
 
 
 @checks("render_chat")
 def test_system_and_user(student, hand):
-    """a system message and a question"""
+    """a system message and a question give the expected ChatML text"""
     case = hand["chat"]
     same_text(student.render_chat(case["messages"]), case["text"], suspects=template_slips(case["text"]))
 
 
 @checks("render_chat")
 def test_default_system(student, hand):
-    """the first message is not a system message: the default one comes first, whatever follows"""
+    """if the first message is not a system message, the default system message is put in front, whatever follows"""
     case = hand["chat"]
     want = case["text_with_default"]
     at = want.index("<|im_start|>user")
-    suspects = [(want[at:], "The default system message is missing: it stands in front if the first message is no system message.")]
+    suspects = [(want[at:], "The default system message is missing: it comes first if the first message is no system message.")]
     same_text(student.render_chat(case["without_system"]), want, suspects=[*suspects, *template_slips(want)])
     later = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "And of Italy?"}]
     end = "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nAnd of Italy?<|im_end|>\n<|im_start|>assistant\n"
@@ -521,7 +521,7 @@ def test_default_system(student, hand):
 
 @checks("render_chat")
 def test_longer_conversation(student):
-    """the whole history, oldest first, whatever the last role"""
+    """all messages, up to 51, are rendered oldest first, and the generation prompt follows, whatever the last role"""
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Hello"},
@@ -545,7 +545,7 @@ def test_longer_conversation(student):
 
 @checks("render_chat")
 def test_role_and_content_by_name(student):
-    """role and content are found by their keys, and a role may have any name"""
+    """role and content are read by key, in any order; a role may have any name, and `System` is not the role `system`"""
     for role in ("tool", "Tool", "System"):
         want = f"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>{role}\n18 degrees<|im_end|>\n<|im_start|>assistant\n"
         messages = [{"content": "Be brief.", "role": "system"}, {"content": "18 degrees", "role": role}]
@@ -561,7 +561,7 @@ def test_role_and_content_by_name(student):
 
 @checks("render_chat")
 def test_content_as_it_is(student):
-    """the content is copied as it is"""
+    """the content is copied exactly, with spaces, line ends, braces and special tokens"""
     content = "  def f():\n\treturn 1  \n\n"
     got = student.render_chat([{"role": "system", "content": ""}, {"role": "user", "content": content}])
     want = f"<|im_start|>system\n<|im_end|>\n<|im_start|>user\n{content}<|im_end|>\n<|im_start|>assistant\n"
@@ -576,7 +576,7 @@ def test_content_as_it_is(student):
 
 @checks("render_chat")
 def test_messages_are_not_changed(student, hand):
-    """the messages that were given stay as they were"""
+    """the given messages are not changed"""
     case = hand["chat"]
     got = student.render_chat(case["without_system"], _unchanged=True)
     same_text(got, case["text_with_default"])

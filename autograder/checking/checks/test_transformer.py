@@ -13,7 +13,7 @@ from course.kit import Config, LayerWeights, Model, Weights, load_model
 
 @checks("rms_norm")
 def test_rms_norm_by_hand(student, hand):
-    """(3, 4), worked out by hand, without and with weights"""
+    """the vector (3, 4), worked out by hand, with weights of 1 and with other weights"""
     for name in ("rms_norm_3_4", "rms_norm_weighted"):
         case = hand[name]
         x, weight = torch.tensor(case["x"]), torch.tensor(case["weight"])
@@ -32,7 +32,7 @@ def test_rms_norm_by_hand(student, hand):
 
 @checks("rms_norm")
 def test_rms_norm_eps_inside_the_root(student, hand):
-    """a vector so small that eps matters, an eps of 0, and a vector so large that eps is nothing"""
+    """a tiny vector by hand, a tiny vector with eps = 0, and a huge vector: eps is added inside the root"""
     case = hand["rms_norm_small"]
     x, weight = torch.tensor(case["x"]), torch.tensor(case["weight"])
     mean = x.square().mean()
@@ -53,7 +53,7 @@ def test_rms_norm_eps_inside_the_root(student, hand):
 
 @checks("rms_norm")
 def test_rms_norm_subtracts_nothing(student, hand):
-    """equal entries become 1, and zeros stay 0"""
+    """equal entries of 2 become 1, and a vector of zeros stays 0: nothing is subtracted"""
     case = hand["rms_norm_constant"]
     weight = torch.tensor(case["weight"])
     close(
@@ -66,7 +66,7 @@ def test_rms_norm_subtracts_nothing(student, hand):
 
 @checks("rms_norm")
 def test_rms_norm_each_vector(student, rng):
-    """every vector of a batch by itself, as torch's own rms_norm does"""
+    """every vector of a batch is normed separately: the values are those of torch's rms_norm"""
     for shape in [(6,), (2, 3, 6), (4, 6)]:
         x = torch.randn(shape, generator=rng) * torch.arange(1, 7)
         weight = torch.randn(6, generator=rng)
@@ -81,7 +81,7 @@ def test_rms_norm_each_vector(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_dtype_and_input(student, rng):
-    """dtype kept, input not changed, also where x is transposed"""
+    """the result has the dtype of x, and x is not changed, also if x is transposed"""
     for dtype, atol in ((torch.float32, 1e-5), (torch.float64, 1e-5), (torch.bfloat16, 0.05)):
         weight = torch.ones(8, dtype=dtype)
         for x in (torch.randn(3, 8, generator=rng).to(dtype), torch.randn(4, 2, 8, generator=rng).to(dtype).transpose(0, 1)):
@@ -91,7 +91,7 @@ def test_rms_norm_dtype_and_input(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_in_float32_inside(student, rng):
-    """bfloat16 and float16: mean, eps and root in float32"""
+    """bfloat16 and float16: mean, eps and root are computed in float32"""
     large = torch.tensor([[300.0, 400.0, 500.0, 600.0]], dtype=torch.float16)
     close(
         student.rms_norm(large, torch.ones(4, dtype=torch.float16), 1e-5),
@@ -131,7 +131,7 @@ def test_rms_norm_in_float32_inside(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_stays_on_its_device(student, rng):
-    """all is made on x's device"""
+    """every new tensor is on x's device"""
     x, weight = torch.randn(2, 3, 6, generator=rng), torch.randn(6, generator=rng)
     close(student.rms_norm(x, weight, 1e-5), F.rms_norm(x, (6,), weight, 1e-5), atol=1e-5)
     stays_on_its_device(student.rms_norm, x, weight, 1e-5, shape=(2, 3, 6))
@@ -156,7 +156,7 @@ def test_feed_forward_by_hand(student, hand):
 
 @checks("feed_forward")
 def test_feed_forward_is_silu(student, hand):
-    """with one entry and matrices of 1, the gate's value z becomes silu(z)"""
+    """x, up and down are all 1 and the gate is z: the result is silu(z)"""
     case, one = hand["silu"], torch.ones(1, 1)
     for z, want in sorted([*zip(case["z"], case["silu"], strict=True), (200.0, 200.0), (-200.0, 0.0)], key=lambda pair: pair[0] != -1):
         gate = torch.tensor([[z]])
@@ -173,7 +173,7 @@ def test_feed_forward_is_silu(student, hand):
 
 @checks("feed_forward")
 def test_feed_forward_like_torch(student, rng):
-    """random tokens and matrices, square and wide ones too, x contiguous and transposed"""
+    """random x and matrices, square or wide, x contiguous or transposed: the values are those of torch's operations"""
     for D, wide in ((4, 7), (5, 5), (4, 300)):
         gate, up, down = _swiglu(rng, D, wide)
         for x in (torch.randn(2, 3, D, generator=rng), torch.randn(3, 2, D, generator=rng).transpose(0, 1)):
@@ -199,7 +199,7 @@ def test_feed_forward_each_token_alone(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_keeps_dtype_and_device(student, rng):
-    """the dtype is kept, float64 with all its digits, and all is made on x's device"""
+    """the result has the dtype of x, float64 keeps all digits, and every new tensor is on x's device"""
     for dtype, atol, rtol in ((torch.float64, 1e-9, 1e-9), (torch.bfloat16, 0.15, 0.05)):
         x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
         exact = [t.double() for t in (x, gate, up, down)]
@@ -210,7 +210,7 @@ def test_feed_forward_keeps_dtype_and_device(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_of_other_matrices(student, rng):
-    """other tokens and matrices in the same memory: their result, and not that of before"""
+    """x and matrices are overwritten between two calls: the second result is new, and the first result does not change"""
     calls = [(torch.randn(2, 3, 4, generator=rng), *_swiglu(rng, 4, 6)) for _ in range(2)]
     told = ("wrong values of the first call after a second call", "the same tensors hold other numbers, and the result is wrong")
     for (x, gate, up, down), got, what in zip(calls, student.feed_forward.again(*map(list, calls)), told, strict=True):
@@ -220,8 +220,8 @@ def test_feed_forward_of_other_matrices(student, rng):
 def _mistaken(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor, down: torch.Tensor) -> list[tuple[torch.Tensor, str]]:
     z, u = F.linear(x, gate), F.linear(x, up)
     found = [
-        (z * F.silu(u), "silu stands at up; it belongs to the gate."),
-        (F.silu(z) * F.silu(u), "silu stands at both; it belongs to the gate alone."),
+        (z * F.silu(u), "silu is applied to up; it belongs to the gate."),
+        (F.silu(z) * F.silu(u), "silu is applied to both; it belongs to the gate alone."),
         (F.silu(z * u), "silu is taken of the product; it belongs to the gate alone."),
         (z * u, "silu is left out."),
         (F.silu(z) + u, "The two are added; they are to be multiplied."),
@@ -242,7 +242,7 @@ def _mistaken(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor, down: torch
 
 @checks("decoder_block")
 def test_block_whole(student, rng):
-    """one layer, on torch's own operations"""
+    """one layer and random tokens: the values are those of torch's own operations"""
     config = small_config()
     layer, x = small_layer(rng, config), torch.randn(2, 5, config.hidden_size, generator=rng)
     close_block(student, x, layer, config, torch.arange(5), atol=1e-4)
@@ -250,7 +250,7 @@ def test_block_whole(student, rng):
 
 @checks("decoder_block")
 def test_block_heads_of_any_width(student, rng):
-    """any number of heads, and their width is config.head_dim, which need not be D / H"""
+    """any number of heads: the width of a head is config.head_dim, also if head_dim is not D / H"""
     for H, K, Dh in ((6, 3, 2), (4, 1, 10), (12, 4, 2)):
         changes = {"num_attention_heads": H, "num_key_value_heads": K, "head_dim": Dh}
         config = small_config(**changes)
@@ -261,7 +261,7 @@ def test_block_heads_of_any_width(student, rng):
 
 @checks("decoder_block")
 def test_block_keeps_the_old(student, rng):
-    """with attention and feed-forward switched off, the block returns its input"""
+    """attention and feed-forward add to x: with both switched off, the block returns x"""
     config = small_config()
     layer = small_layer(rng, config)
     x, positions = torch.randn(2, 3, config.hidden_size, generator=rng), torch.arange(3)
@@ -283,7 +283,7 @@ def test_block_keeps_the_old(student, rng):
 
 @checks("decoder_block")
 def test_block_never_looks_ahead(student, rng):
-    """changing a token changes nothing before it, in five tokens and in two, however high its score"""
+    """changing a token changes the results from that token on, and no earlier result, even at very high scores"""
     config = small_config()
     layer = small_layer(rng, config)
     for T in (5, 2):
@@ -308,7 +308,7 @@ def test_block_never_looks_ahead(student, rng):
 
 @checks("decoder_block")
 def test_block_uses_the_positions(student, rng):
-    """positions for each row; only distances count"""
+    """positions (T,) or (B, T): adding 6 to all positions changes nothing, other distances change the result"""
     config = small_config()
     layer = small_layer(rng, config)
     x = torch.randn(2, 4, config.hidden_size, generator=rng)
@@ -332,7 +332,7 @@ def test_block_uses_the_positions(student, rng):
 
 @checks("decoder_block")
 def test_block_of_a_long_text(student, rng):
-    """1,100 tokens, and positions of thousands in float32, bfloat16 and float16"""
+    """a text of 1,100 tokens; positions near 4,096, also in bfloat16 and float16: the values are right"""
     config = small_config()  # it names 64 positions, and a layer does more
     layer, x, positions = small_layer(rng, config), torch.randn(1, 1100, config.hidden_size, generator=rng), torch.arange(1100)
     want = block_stages(x, layer, config, positions)[1]
@@ -349,7 +349,7 @@ def test_block_of_a_long_text(student, rng):
 
 @checks("decoder_block")
 def test_block_of_other_weights(student, rng):
-    """other tokens and weights in the same layer: their result, and not that of before"""
+    """x and the layer's weights are overwritten between two calls: the second result is new, and the first result does not change"""
     config, positions = small_config(), torch.arange(3)
     calls = [(torch.randn(2, 3, config.hidden_size, generator=rng), small_layer(rng, config)) for _ in range(2)]
     here = [[x, student.LayerWeights(**vars(layer)), config, positions] for x, layer in calls]
@@ -360,7 +360,7 @@ def test_block_of_other_weights(student, rng):
 
 @checks("decoder_block")
 def test_block_leaves_its_input(student, rng):
-    """the input is not changed, of one token or several, and a second call gives the same"""
+    """one token or three: no argument is changed, and a second call gives the same result"""
     config = small_config()
     weights = small_layer(rng, config)
     layer = student.LayerWeights(**vars(weights))  # stays with the student's code: a change would last
@@ -373,7 +373,7 @@ def test_block_leaves_its_input(student, rng):
 
 @checks("decoder_block")
 def test_block_keeps_dtype_and_device(student, rng):
-    """the dtype is kept, and all is made on x's device"""
+    """the result has the dtype of x, and every new tensor is on x's device"""
     config = small_config()
     for dtype, atol in ((torch.float64, 1e-4), (torch.bfloat16, 0.4)):
         layer, positions = small_layer(rng, config, dtype), torch.arange(3)
@@ -387,14 +387,14 @@ def test_block_keeps_dtype_and_device(student, rng):
 
 @checks("decoder_block")
 def test_block_attend(student, rng):
-    """attend in attention's place, for several tokens and rows and for one: what it is given, and what comes of its answer"""
+    """attend replaces attention, for one token or several: one call with turned q, turned k and v, whose result is used"""
     for positions in ([[1, 2, 3, 4], [2, 3, 7, 9]], [[4], [9]], [[7, 2, 71, 90]]):
         block_with_reading(student, rng, small_config(), torch.tensor(positions), B=len(positions), by_token=True)
 
 
 @checks("decoder_block")
 def test_block_attend_dtype_and_device(student, rng):
-    """attend is given heads of x's dtype, and all is made on x's device"""
+    """with attend: q, k and v have the dtype of x, and every new tensor is on x's device"""
     config, positions = small_config(), torch.arange(1, 5)
     for dtype, atol in ((torch.bfloat16, 0.4), (torch.float16, 0.05)):
         block_with_reading(student, rng, config, positions, dtype=dtype, atol=atol)
@@ -408,13 +408,13 @@ def test_block_attend_dtype_and_device(student, rng):
 
 @checks("run_layers", weight=2)
 def test_run_layers_calls_attend(student, rng):
-    """three layers, each with a reading of its own: what attend is given, and what comes of its answers"""
+    """three layers: attend is called once per layer, in order, with the layer's number, q, k and v; its results are used"""
     run_with_readings(student, rng, small_config(num_hidden_layers=3, tie_word_embeddings=False))
 
 
 @checks("run_layers")
 def test_run_layers_positions(student, rng):
-    """positions (T,) with gaps, and (B, T), each row its own; in any order, and beyond those that the config names"""
+    """positions (T,) or (B, T), with gaps, in any order, or above config.max_position_embeddings: the values are right"""
     config = small_config(tie_word_embeddings=False)  # it names 64 positions
     for positions in ([3, 4, 9, 11], [[0, 1, 2, 3], [5, 6, 10, 17]], [9, 2, 17, 4], [[70, 90, 64, 300], [71, 5, 88, 8]]):
         run_with_readings(student, rng, config, positions=torch.tensor(positions))
@@ -422,7 +422,7 @@ def test_run_layers_positions(student, rng):
 
 @checks("run_layers")
 def test_run_layers_of_other_ids(student, rng):
-    """two equal rows, ids that are a transposed tensor, one token a row, and ids above 32,767"""
+    """two equal rows, transposed ids, one token per row, or ids above 32,767: the values are right"""
     config = small_config(tie_word_embeddings=False)
     for ids in (torch.tensor([[5, 0, 12], [5, 0, 12]]), torch.tensor([[7, 3], [1, 9], [4, 12]]).T, torch.tensor([[8], [2]])):
         run_with_readings(student, rng, config, ids=ids)
@@ -432,7 +432,7 @@ def test_run_layers_of_other_ids(student, rng):
 
 @checks("run_layers")
 def test_run_layers_of_other_weights(student, rng):
-    """other weights, with other ids or the same, in the same memory: a result of their own, and the first result stays as it was"""
+    """the weights, alone or with the ids, are overwritten between two calls: a new second result, an unchanged first"""
     config, positions = small_config(tie_word_embeddings=False), torch.arange(4)
     for then, others in (([5, 9, 2, 6], "weights and ids"), ([3, 1, 4, 1], "weights")):
         calls = [(small_weights(rng, config), torch.tensor([ids])) for ids in ([3, 1, 4, 1], then)]
@@ -445,14 +445,14 @@ def test_run_layers_of_other_weights(student, rng):
 
 @checks("run_layers")
 def test_run_layers_that_are_there(student, rng):
-    """no layer, one, and one more than the config names"""
+    """0, 1 or 3 layers in model.weights.layers, where the config names 2: exactly these layers are run"""
     for L in (0, 1, 3):
         run_with_readings(student, rng, small_config(tie_word_embeddings=False), layers=L)
 
 
 @checks("run_layers")
 def test_run_layers_leaves_model_and_arguments(student, rng):
-    """a second call gives the same, of one token too, and no argument is changed"""
+    """several tokens or one: no argument is changed, and a second call gives the same result"""
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
     model = student.WeightsOnly(config, weights, None)
@@ -465,7 +465,7 @@ def test_run_layers_leaves_model_and_arguments(student, rng):
 
 @checks("run_layers")
 def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
-    """the dtype of the model, within attend, too, and the caller's gradient mode"""
+    """q, k, v and the result have the model's dtype; gradient mode is the caller's, also inside attend"""
     config = small_config(tie_word_embeddings=False)
     weights = small_weights(rng, config)
     ids, positions = torch.randint(0, config.vocab_size, (1, 4), generator=rng), torch.arange(4)
@@ -484,13 +484,13 @@ def test_run_layers_keeps_the_dtype_and_gradients(student, rng):
         modes.clear()
         close(student.run_layers(model, ids, positions, attend), want, atol=1e-3, dtype=torch.float64)
         equal(student.gradients(True), mode, what="the caller's gradient mode is not what it was")
-        that(set(modes) == {mode == "on"}, f"gradients are {mode} where run_layers is called, and not where attend is")
+        that(set(modes) == {mode == "on"}, f"gradients are {mode} when run_layers is called, but not when attend is called")
     equal(dtypes, ["torch.float64"] * len(dtypes), what="attend is given tensors of another dtype than the model's")
 
 
 @checks("run_layers")
 def test_run_layers_stays_on_its_device(student, rng):
-    """all is made on the model's device"""
+    """every new tensor is on the model's device"""
     model, ids = student.model("tiny", dtype=torch.bfloat16, device="meta"), torch.ones(2, 3, dtype=torch.int64)
     shape = (2, 3, load_model("tiny").config.hidden_size)
     for positions in (torch.arange(3), torch.arange(6).view(2, 3)):
@@ -502,7 +502,7 @@ def test_run_layers_stays_on_its_device(student, rng):
 
 @checks("forward")
 def test_forward_tiny(student):
-    """the model tiny: your logits are those of the kit"""
+    """the model tiny and one sentence: your logits equal those of the kit"""
     model = load_model("tiny")
     ids = torch.tensor([model.tokenizer.encode("To be, or not to be, that is the question:")])
     close_by_stages(
@@ -516,7 +516,7 @@ def test_forward_tiny(student):
 
 @checks("forward")
 def test_forward_small_untied(student, rng):
-    """a model of two layers whose head is not its embedding, square or not, and of a size that the config does not name"""
+    """the head is lm_head: untied, square, of more than vocab_size rows, or separate although the config says tied"""
     for V in (13, 24):  # the width is 24
         config = small_config(tie_word_embeddings=False, vocab_size=V)
         weights = small_weights(rng, config)
@@ -533,7 +533,7 @@ def test_forward_small_untied(student, rng):
 
 @checks("forward")
 def test_forward_layers_that_are_there(student, rng):
-    """a model of two layers cut after one, after none, and with one more than its config names"""
+    """1, 0 or 3 layers in model.weights.layers, where the config names 2: exactly these layers are run"""
     config = small_config(tie_word_embeddings=False)
     whole = small_weights(rng, config)
     ids = torch.randint(0, config.vocab_size, (1, 4), generator=rng)
@@ -544,7 +544,7 @@ def test_forward_layers_that_are_there(student, rng):
 
 @checks("forward")
 def test_forward_of_other_weights(student, rng):
-    """other weights in the same model: their logits, and not those of before"""
+    """the weights are overwritten between two calls: the second logits are new, and the first logits do not change"""
     config = small_config(tie_word_embeddings=False)
     ids = torch.randint(0, config.vocab_size, (1, 4), generator=rng)
     before, after = small_weights(rng, config), small_weights(rng, config)
@@ -556,7 +556,7 @@ def test_forward_of_other_weights(student, rng):
 
 @checks("forward")
 def test_forward_shape(student):
-    """logits for every position of every row"""
+    """the logits have shape (B, T, V), and no argument is changed"""
     model = student.model("tiny")
     vocab_size = load_model("tiny").config.vocab_size
     for B, T in [(1, 1), (3, 4)]:
@@ -568,7 +568,7 @@ def test_forward_shape(student):
 
 @checks("forward")
 def test_forward_rows(student, rng):
-    """each row of a batch as if it were alone"""
+    """each row of a batch gets the same logits as that row alone"""
     model = student.model("tiny")
     ids = torch.randint(3, 1000, (6, 7), generator=rng)
     together = student.forward(model, ids)
@@ -580,7 +580,7 @@ def test_forward_rows(student, rng):
 
 @checks("forward")
 def test_forward_prefix(student, rng):
-    """appending tokens changes no earlier logits"""
+    """tokens appended to a text do not change the earlier logits"""
     model = student.model("tiny")
     ids = torch.randint(3, 1000, (1, 9), generator=rng)
     whole, part = student.forward(model, ids), student.forward(model, ids[:, :5])
@@ -590,7 +590,7 @@ def test_forward_prefix(student, rng):
 
 @checks("forward")
 def test_forward_of_a_long_text(student, rng):
-    """1,100 tokens through a small model, twice: the second call gives the same"""
+    """1,100 tokens through a small model: the logits are right in the first call and in the second"""
     config = small_config(num_hidden_layers=1, max_position_embeddings=2048, tie_word_embeddings=False)
     weights = small_weights(rng, config)
     ids = torch.randint(0, config.vocab_size, (1, 1100), generator=rng)
@@ -601,7 +601,7 @@ def test_forward_of_a_long_text(student, rng):
 
 @checks("forward")
 def test_forward_of_a_long_text_in_bfloat16(student, rng):
-    """600 tokens in bfloat16, which counts to 256: each has a position of its own"""
+    """600 tokens in bfloat16, which is exact only up to 256: the positions are not rounded"""
     config = small_config(num_hidden_layers=1, max_position_embeddings=1024, rope_theta=10_000.0)
     model = kit_model(config, small_weights(rng, config))
     low, ids = model.to(dtype=torch.bfloat16), torch.randint(0, config.vocab_size, (1, 600), generator=rng)
@@ -619,7 +619,7 @@ def test_forward_of_a_long_text_in_bfloat16(student, rng):
 
 @checks("forward")
 def test_forward_keeps_dtype_and_device(student, rng):
-    """logits of the model's dtype, and all is made on the model's device"""
+    """the logits have the model's dtype, and every new tensor is on the model's device"""
     ids = torch.randint(3, 1000, (2, 5), generator=rng)
     want = load_model("tiny")(ids)
     close(student.forward(student.model("tiny", dtype=torch.float64), ids), want, atol=1e-3, dtype=torch.float64)

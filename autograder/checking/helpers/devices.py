@@ -19,7 +19,7 @@ def on_one_device(rehearsal: Rehearsal) -> None:
     )  # fmt: skip
     if not rehearsal.asked:
         for tensor in _tensors(rehearsal.result):
-            that(tensor["device"] == "meta", "the result lies on another device than the arguments", expected="meta", got=tensor["device"])
+            that(tensor["device"] == "meta", "the result is on another device than the arguments", expected="meta", got=tensor["device"])
 
 
 def stays_on_its_device(function: Any, *args: Any, shape: Sequence[int], dtype: torch.dtype = torch.float32) -> None:

@@ -12,7 +12,7 @@ from autograder.authoring import checks, close, equal, that
 
 @checks("sinusoidal_positions", weight=2)
 def test_sinusoids_everywhere(student, rng):
-    """every row and column"""
+    """every row and every column has the right sine or cosine, for random T and D"""
     for T, D in [(_pick(rng, 2, 40), 2 * _pick(rng, 1, 20)) for _ in range(3)] + [(5, 2), (1, 6), (3, 200)]:
         want = torch.zeros(T, D, dtype=torch.float64)
         for t in range(T):
@@ -30,7 +30,7 @@ def test_sinusoids_everywhere(student, rng):
 
 @checks("sinusoidal_positions")
 def test_sinusoids_row_does_not_depend_on_length(student, rng):
-    """a position's vector does not depend on how many positions there are"""
+    """the vector of a position does not depend on T, the number of positions"""
     T, D = _pick(rng, 5, 30), 2 * _pick(rng, 2, 8)
     long, short = student.sinusoidal_positions(T + 7, D), student.sinusoidal_positions(T, D)
     equal(list(short.shape), [T, D], what="wrong shape")
@@ -49,7 +49,7 @@ def test_sinusoids_row_does_not_depend_on_length(student, rng):
 
 @checks("sinusoidal_positions")
 def test_sinusoids_far_out(student):
-    """the last of 5,000 positions"""
+    """the last of 5,000 positions has the right sines and cosines"""
     got = student.sinusoidal_positions(5000, 8)
     equal(list(got.shape), [5000, 8], what="wrong shape")
     angles = [4999 / 10000 ** (2 * i / 8) for i in range(4)]
@@ -62,7 +62,7 @@ def test_sinusoids_far_out(student):
 
 @checks("rotary", weight=2)
 def test_rotary_random(student, rng):
-    """random vectors, positions and bases"""
+    """random vectors at random positions are turned by the right angles, for any base"""
     for width in (2 * _pick(rng, 2, 8), 2 * _pick(rng, 2, 8), 80, 160):
         B, H, T, Dh = _pick(rng, 1, 3), _pick(rng, 1, 4), _pick(rng, 2, 6), width
         x = torch.randn(B, H, T, Dh, generator=rng)
@@ -86,7 +86,7 @@ def test_rotary_random(student, rng):
 
 @checks("rotary")
 def test_rotary_far_out(student, rng):
-    """positions up to the end of SmolLM2's context, and far beyond"""
+    """positions up to the end of SmolLM2's context, also in float16, and positions far beyond give the right values"""
     x = torch.randn(1, 2, 5, 8, generator=rng).clamp(-2, 2)
     positions = torch.tensor([2047, 2048, 2049, 4097, 8191])
     close(student.rotary(x, positions), _rotated(x, positions[None]), atol=3e-3)
@@ -99,7 +99,7 @@ def test_rotary_far_out(student, rng):
 
 @checks("rotary", weight=2)
 def test_rotary_rows_and_heads(student, rng):
-    """positions (B, T) with as many rows as heads, as tokens, and with one row"""
+    """positions (B, T) are applied per row, also for B = H, B = T and B = 1"""
     for B, H, T in [(3, 3, 4), (2, 5, 2), (1, 2, 3), (4, 4, 4), (2, 1, 3)]:
         x = torch.randn(B, H, T, 8, generator=rng)
         positions = torch.randint(0, 50, (B, T), generator=rng)
@@ -116,7 +116,7 @@ def test_rotary_rows_and_heads(student, rng):
 
 @checks("rotary")
 def test_rotary_same_for_heads_and_rows(student, rng):
-    """positions (T,): all rows and heads turn alike"""
+    """positions (T,): all rows and heads are turned by the same angles"""
     for B, H, T in [(3, 4, 3), (4, 4, 4), (2, 3, 5)]:
         x = torch.randn(1, 1, T, 6, generator=rng).expand(B, H, T, 6).contiguous()
         positions = torch.randint(0, 50, (T,), generator=rng)
@@ -130,7 +130,7 @@ def test_rotary_same_for_heads_and_rows(student, rng):
 
 @checks("rotary")
 def test_rotary_zero_and_length(student, rng):
-    """position 0 changes nothing, and no position changes a length"""
+    """position 0 does not change a vector, and no position changes the length of a vector"""
     x = torch.randn(1, 2, 4, 10, generator=rng)
     at_zero = student.rotary(x, torch.zeros(4, dtype=torch.int64))
     close(
@@ -152,7 +152,7 @@ def test_rotary_zero_and_length(student, rng):
 
 @checks("rotary")
 def test_rotary_dtypes(student, rng):
-    """the dtype is kept, and far positions stay exact in bfloat16"""
+    """the result has the dtype of x, and the angles of far positions are not rounded to bfloat16"""
     x = torch.randn(1, 2, 3, 8, generator=rng).clamp(-2, 2)
     near = torch.randint(0, 30, (3,), generator=rng)
     close(
@@ -175,7 +175,7 @@ def test_rotary_dtypes(student, rng):
 
 @checks("rotary")
 def test_rotary_distance(student, rng):
-    """scores of whole sequences do not change when all positions shift"""
+    """the scores of a whole sequence do not change if all positions grow by the same number"""
     q, k = (torch.randn(2, 2, 5, 8, generator=rng) for _ in range(2))
     positions = torch.randint(0, 30, (5,), generator=rng)
     shift = _pick(rng, 3, 40)
@@ -195,7 +195,7 @@ def test_rotary_distance(student, rng):
 
 @checks("rotary")
 def test_rotary_one_token_a_row(student, rng):
-    """one token in each row, each at a position of its own: what decoding a batch asks for"""
+    """one token in each row, as in batched decode: each token is turned by the position of its row"""
     for B, H in ((3, 2), (4, 4), (2, 1)):
         x = torch.randn(B, H, 1, 8, generator=rng)
         positions = 3 + 7 * torch.randperm(B, generator=rng)[:, None]
@@ -229,7 +229,7 @@ def _rotated(x: torch.Tensor, positions: torch.Tensor, base: float = 10000.0) ->
 
 @checks("causal_mask", weight=2)
 def test_mask_any_lengths(student, rng):
-    """any number of queries at the end of any number of keys"""
+    """the mask is right for any number of queries at the end of any number of keys"""
     lengths = [(_pick(rng, 1, 9), _pick(rng, 0, 9)) for _ in range(5)] + [(1, 0), (3, 17), (300, 0), (1, 700), (2, 8200), (2500, 0)]
     for q_len, more in lengths:
         k_len = q_len + more
@@ -246,7 +246,7 @@ def test_mask_any_lengths(student, rng):
 
 @checks("causal_mask")
 def test_mask_chunks_stack(student, rng):
-    """masks of the parts of a sequence stack to the mask of the whole"""
+    """the mask of the last queries equals the last rows of the square mask"""
     n = _pick(rng, 4, 12)
     cut = _pick(rng, 1, n - 1)
     whole = student.causal_mask(n, n)
@@ -266,7 +266,7 @@ def test_mask_chunks_stack(student, rng):
 
 @checks("causal_mask")
 def test_mask_row_counts(student, rng):
-    """the last query sees all keys, each query before it one fewer"""
+    """the last query sees all keys, and each earlier query sees one key fewer than the query after it"""
     q_len, k_len = _pick(rng, 2, 6), _pick(rng, 7, 12)
     got = student.causal_mask(q_len, k_len)
     equal(
@@ -286,7 +286,7 @@ def test_mask_row_counts(student, rng):
 
 @checks("split_heads", weight=2)
 def test_split_random(student, rng):
-    """random sizes, entry by entry"""
+    """random sizes, also with a transposed x: every entry is in the right place"""
     for B, T, H, Dh in [*(tuple(_pick(rng, 1, 5) for _ in range(4)) for _ in range(3)), (2, 130, 3, 2), (1, 2, 4, 48)]:
         for x in (torch.randn(B, T, H * Dh, generator=rng), torch.randn(T, B, H * Dh, generator=rng).transpose(0, 1)):
             close(
@@ -298,7 +298,7 @@ def test_split_random(student, rng):
 
 @checks("split_heads")
 def test_split_square(student, rng):
-    """as many tokens as heads as entries: nothing is exchanged by mistake"""
+    """T = H = Dh: no two dimensions are swapped"""
     x = torch.randn(2, 3, 9, generator=rng)
     close(
         student.split_heads(x, 3),
@@ -308,7 +308,7 @@ def test_split_square(student, rng):
 
 @checks("split_heads")
 def test_split_dtype(student, rng):
-    """dtype and input are kept, and every digit of a number"""
+    """the dtype and every value are kept exactly, also inf, and x is not changed"""
     for dtype in (torch.float64, torch.bfloat16):
         x = torch.randn(2, 3, 8, generator=rng, dtype=torch.float64).to(dtype)
         want = torch.stack(x.split(4, dim=-1), dim=1)
@@ -320,7 +320,7 @@ def test_split_dtype(student, rng):
 
 @checks("merge_heads", weight=2)
 def test_merge_random(student, rng):
-    """random sizes, entry by entry"""
+    """random sizes, also with a transposed x: every entry is in the right place"""
     for B, H, T, Dh in [*(tuple(_pick(rng, 1, 5) for _ in range(4)) for _ in range(3)), (2, 3, 130, 2)]:
         for x in (torch.randn(B, H, T, Dh, generator=rng), torch.randn(B, T, H, Dh, generator=rng).transpose(1, 2)):
             close(
@@ -332,7 +332,7 @@ def test_merge_random(student, rng):
 
 @checks("merge_heads")
 def test_merge_square(student, rng):
-    """as many tokens as heads as entries: nothing is exchanged by mistake"""
+    """T = H = Dh: no two dimensions are swapped"""
     x = torch.randn(2, 3, 3, 3, generator=rng)
     close(
         student.merge_heads(x),
@@ -342,7 +342,7 @@ def test_merge_square(student, rng):
 
 @checks("merge_heads")
 def test_merge_dtype(student, rng):
-    """dtype and input are kept, and every digit of a number"""
+    """the dtype and every value are kept exactly, also -inf, and x is not changed"""
     for dtype in (torch.float64, torch.bfloat16):
         x = torch.randn(2, 3, 5, 4, generator=rng, dtype=torch.float64).to(dtype)
         close(student.merge_heads(x, _unchanged=True), torch.cat(x.unbind(1), dim=-1), atol=0.0, rtol=0.0, dtype=dtype)
@@ -356,7 +356,7 @@ def test_merge_dtype(student, rng):
 
 @checks("attention", weight=2)
 def test_attention_random(student, rng):
-    """random sizes and groups, with and without a causal mask"""
+    """random sizes and grouped heads, with and without a causal mask, give the same result as torch's own attention"""
     for _ in range(4):
         B, K, groups, Dh = (_pick(rng, 1, 4) for _ in range(4))
         Tq = _pick(rng, 1, 5)
@@ -380,7 +380,7 @@ def test_attention_random(student, rng):
 
 @checks("attention")
 def test_attention_many_heads(student, rng):
-    """ten query heads in groups of five, and nine that share one key/value head"""
+    """ten query heads in groups of five, and nine query heads with one key/value head, give the right result"""
     for H, K in ((10, 2), (9, 1)):
         q, k, v = _random(rng, 1, H, K, 2, 3, 4)
         close(student.attention(q, k, v), _oracle(q, k, v), atol=1e-4, what=f"wrong values for H={H}, K={K}")
@@ -388,7 +388,7 @@ def test_attention_many_heads(student, rng):
 
 @checks("attention")
 def test_attention_wide_heads(student, rng):
-    """heads of 96, 128 and 256 entries"""
+    """heads of 96, 128 and 256 entries give the right result"""
     for Dh in (96, 128, 256):
         q, k, v = _random(rng, 1, 4, 2, 3, 5, Dh)
         close(student.attention(q, k, v), _oracle(q, k, v), atol=1e-4, what=f"wrong values for Dh={Dh}")
@@ -396,7 +396,7 @@ def test_attention_wide_heads(student, rng):
 
 @checks("attention")
 def test_attention_wide_and_narrow_values(student, rng):
-    """values of any width, with a mask, more queries than keys too"""
+    """values wider or narrower than the keys, with or without a mask, also with more queries than keys, give the right result"""
     for width, Tq, Tk in ((1, 4, 4), (5, 2, 6), (12, 6, 2)):
         q, k, _ = _random(rng, 2, 6, 3, Tq, Tk, 4)
         v = torch.randn(2, 3, Tk, width, generator=rng)
@@ -407,7 +407,7 @@ def test_attention_wide_and_narrow_values(student, rng):
 
 @checks("attention")
 def test_attention_leaves_masks_of_every_shape(student, rng):
-    """no input is changed, of one query or many, a mask for each row or head"""
+    """no input is changed, for one query or several, and for masks per row, per query head or per key"""
     for Tq, shape in ((1, (2, 1, 1, 4)), (3, (2, 1, 3, 4)), (3, (1, 4, 3, 4)), (3, (1, 4))):
         q, k, v = _random(rng, 2, 4, 2, Tq, 4, 4)
         mask = _random_mask(rng, shape)
@@ -417,7 +417,7 @@ def test_attention_leaves_masks_of_every_shape(student, rng):
 
 @checks("attention", weight=2)
 def test_attention_masks_of_every_shape(student, rng):
-    """masks that hold for some rows, heads or keys only"""
+    """masks with one to four dimensions, broadcast to (B, H, Tq, Tk), hide the right keys"""
     B, H, K, Tq, Tk = 3, 4, 2, 2, 5
     q, k, v = _random(rng, B, H, K, Tq, Tk, 4)
     for shape in [
@@ -442,7 +442,7 @@ def test_attention_masks_of_every_shape(student, rng):
 
 @checks("attention")
 def test_attention_mask_when_rows_equal_heads(student, rng):
-    """a mask for each row of the batch where B = H, and one for each query head under grouping"""
+    """B = H = Tq = Tk: a mask per row, a mask per query head and a mask per query are not confused"""
     q, k, v = _random(rng, 4, 4, 2, 4, 4, 4)
     for shape in [(4, 1, 4, 4), (1, 4, 4, 4), (4, 4, 4), (4, 4)]:
         mask = _random_mask(rng, shape)
@@ -477,7 +477,7 @@ def test_attention_large_scores(student, rng):
 
 @checks("attention")
 def test_attention_hidden_beats_nothing(student):
-    """a hidden score of 0 beside visible ones of -21,000"""
+    """a hidden key with score 0 gets no weight, even if the visible keys have scores of -21,000"""
     q, v = torch.tensor([[[[300.0, 0.0]]]]), torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [7.0, 7.0]]]])
     k = torch.tensor([[[[-100.0, 0.0], [-99.99, 0.0], [0.0, 1.0]]]])
     mask = torch.tensor([[True, True, False]])
@@ -487,7 +487,7 @@ def test_attention_hidden_beats_nothing(student):
 
 @checks("attention")
 def test_attention_many_keys_of_split_heads(student, rng):
-    """two hundred keys, and queries as split_heads gives them: transposed"""
+    """two hundred keys, with q, k and v transposed as from split_heads, give the right result"""
     q, k, v = (torch.randn(2, t, 2, 8, generator=rng).transpose(1, 2) for t in (3, 200, 200))
     close(student.attention(q, k, v), _oracle(q, k, v), atol=1e-4)
 
@@ -508,7 +508,7 @@ def test_attention_hidden_keys_do_not_exist(student, rng):
 
 @checks("attention")
 def test_attention_dtypes(student, rng):
-    """the dtype is kept"""
+    """with a random mask, float64 and bfloat16 inputs give a result of the same dtype, in the precision of that dtype"""
     q, k, v = _random(rng, 2, 4, 2, 3, 5, 8)
     mask = _random_mask(rng, (3, 5))
     for dtype, atol in [(torch.float64, 1e-11), (torch.bfloat16, 0.1)]:
@@ -525,7 +525,7 @@ def test_attention_dtypes(student, rng):
 
 @checks("attention")
 def test_attention_rows_do_not_mix(student, rng):
-    """each row of the batch as if it were alone"""
+    """each row of the batch gives the same result as in a batch of only that row"""
     q, k, v = _random(rng, 3, 3, 3, 4, 4, 6)
     together = student.attention(q, k, v)
     for row in range(3):
@@ -541,7 +541,7 @@ def test_attention_rows_do_not_mix(student, rng):
 
 @checks("attention")
 def test_attention_grouped_and_turned(student, rng):
-    """queries, keys and values as split_heads gives them: turned, with grouped heads and several queries"""
+    """grouped heads, with q, k and v transposed as from split_heads, give the right result"""
     for H, K, Tq, Tk in ((4, 2, 3, 5), (6, 2, 4, 4), (4, 1, 2, 6)):
         q, k, v = (torch.randn(2, T, heads, 8, generator=rng).transpose(1, 2) for T, heads in ((Tq, H), (Tk, K), (Tk, K)))
         want = F.scaled_dot_product_attention(q.double(), k.double(), v.double(), enable_gqa=True)
@@ -564,7 +564,7 @@ def test_attention_copies_when_keys_match(student, rng):
 
 @checks("attention")
 def test_attention_many_queries_under_one_mask(student, rng):
-    """three hundred queries, and masks that say the same for all of them, or for all keys"""
+    """three hundred queries, with a mask that is the same for all queries or the same for all keys, give the right result"""
     q, k, v = _random(rng, 2, 4, 2, 300, 5, 4)
     for shape in ((1, 5), (2, 1, 1, 5), (300, 1)):
         mask = _random_mask(rng, shape) if shape[-1] > 1 else torch.ones(shape, dtype=torch.bool)
@@ -584,7 +584,7 @@ def test_attention_other_dtypes_under_a_mask(student, rng):
 
 @checks("attention")
 def test_attention_long_under_a_mask(student, rng):
-    """eleven hundred queries, and eleven hundred keys, each with a mask of its own"""
+    """eleven hundred queries, or eleven hundred keys, with a different mask for each query, give the right result"""
     for Tq, Tk in ((1_100, 3), (2, 1_100)):
         q, k, v = _random(rng, 1, 1, 1, Tq, Tk, 4)
         mask = _random_mask(rng, (Tq, Tk))
@@ -593,7 +593,7 @@ def test_attention_long_under_a_mask(student, rng):
 
 @checks("attention")
 def test_attention_small_weights_count(student):
-    """a weight of 1e-7 on a value of 1e8 is worth 11"""
+    """a weight of 1e-7 on a value of 1e8 adds about 11 to the output"""
     q, k = torch.ones(1, 1, 1, 1), torch.tensor([[[[0.0], [-16.0]]]])
     v = torch.tensor([[[[0.0, 1.0], [1e8, 0.0]]]])
     close(student.attention(q, k, v), _oracle(q.double(), k.double(), v.double()), atol=0.0, rtol=1e-3)

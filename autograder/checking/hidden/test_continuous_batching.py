@@ -44,7 +44,7 @@ from autograder.checking.hidden.test_kv_cache import SHAPES, random_ids
 
 @checks("preempt")
 def test_more_states_of_giving_way(student, rng):
-    """drawn states with blocks of 1, 3 and 5"""
+    """random states, blocks of 1, 3 and 5 tokens: after preempt, running, waiting, all requests and the free blocks are right"""
     for num_blocks, size in ((60, 1), (24, 3), (14, 5)):
 
         def play(story, num_blocks=num_blocks, size=size):
@@ -56,7 +56,7 @@ def test_more_states_of_giving_way(student, rng):
 
 @checks("preempt")
 def test_seventy_run(student, rng):
-    """one of 70 running requests gives way, and comes before 50 that wait; some have the same text"""
+    """one of 70 running requests is preempted: it comes before 50 waiting ones, some of which have the same text"""
     s = scheduler_of(student, 145, 3, 80, 72)
     every = [running(student, s, [i % 9] * 4, 4) for i in range(70)] + [student.Request([i % 9] * 4, 2) for i in range(50)]
     s.waiting, which = every[70:], integer(rng, 65, 68)
@@ -67,7 +67,7 @@ def test_seventy_run(student, rng):
 
 @checks("preempt")
 def test_two_in_turn(student):
-    """the two youngest, one after the other: the older is first in the queue; a shared block stays with its other holder"""
+    """the two youngest requests are preempted in turn: the older of the two is first in the queue; shared blocks stay taken"""
     s = scheduler_of(student, 12, 4, 16, 4)
     text = list(range(9))
     a = running(student, s, text, 9)
@@ -88,7 +88,7 @@ def test_two_in_turn(student):
 
 @checks("preempt")
 def test_the_beginning_is_known_longest(student):
-    """a text of three blocks gives way, and one of them is taken for another text: the pool still knows the first two"""
+    """a preempted request frees the last of its three blocks first: after one is reused, the pool still finds the first two"""
     s = scheduler_of(student, 3, 4, 16, 2)
     text = list(range(12))
     request = running(student, s, text, 12, output=[5])
@@ -101,7 +101,7 @@ def test_the_beginning_is_known_longest(student):
 
 @checks("preempt")
 def test_the_queue_has_no_clock(student):
-    """who gives way is first in the queue, whenever those who wait have arrived"""
+    """a preempted request is first in the queue, also if the waiting requests arrived earlier"""
     s = scheduler_of(student, 8, 4, 16, 2)
     late = running(student, s, [1] * 5, 5, output=[5], arrival=9.0)
     early = [student.Request([2 + i] * 3, 2, arrival=float(i)) for i in range(2)]
@@ -115,7 +115,7 @@ def test_the_queue_has_no_clock(student):
 
 @checks("feed_running", weight=2)
 def test_more_states_of_those_who_run(student, rng):
-    """drawn states: blocks of 1, 3 and 5, large and small budgets"""
+    """random states, small and large blocks and budgets: chunks, preempted requests and the free blocks are right"""
     for num_blocks, size, budget in ((22, 1, 40), (7, 3, 4), (4, 5, 11), (5, 4, 30)):
 
         def play(story, num_blocks=num_blocks, size=size, budget=budget):
@@ -126,9 +126,9 @@ def test_more_states_of_those_who_run(student, rng):
 
 @checks("feed_running")
 def test_seventy_are_fed(student):
-    """a prompt of 1,300, of which 100 are cached, beside 70 that decode, and another prompt: budget 1,280; the blocks are just enough"""
+    """70 decodes between two prompts, the first of 1,300 tokens with 100 cached, just enough blocks: no request is preempted"""
     s = scheduler_of(student, 112, 32, 1280, 80)
-    every = [running(student, s, [7] * 1300, 100)] + [running(student, s, [i] * 2, 2, output=[9]) for i in range(70)]
+    every = [running(student, s, [7] * 1300, 100)] + [running(student, s, [i] * 2, 2, output=[9], arrival=90.0 - i) for i in range(70)]
     every.append(running(student, s, [8] * 60, 0))
     plan = student.feed_running(s)
     want = [(0, 1200), *((i, 1) for i in range(1, 71)), (71, 10)]
@@ -138,7 +138,7 @@ def test_seventy_are_fed(student):
 
 @checks("feed_running")
 def test_one_text_four_requests(student):
-    """four requests with one text need a block each: the two youngest give way, and the two others are fed"""
+    """four requests with one text need a block each, none is free: the two youngest are preempted, the two oldest are fed"""
     s = scheduler_of(student, 8, 2, 9, 4)
     every = [running(student, s, [7] * 4, 4, output=[3]) for _ in range(4)]
     plan = student.feed_running(s)
@@ -149,7 +149,7 @@ def test_one_text_four_requests(student):
 
 @checks("feed_running")
 def test_the_last_token_of_the_budget(student):
-    """three decode with a budget of 3; a prompt leaves one token of 4, for the first token of another: it is used to the last"""
+    """a budget of 3 feeds three decodes; a prompt that leaves one token of the budget is followed by one token of the next prompt"""
     s = scheduler_of(student, 9, 4, 3, 3)
     every = [running(student, s, [i + 1] * 5, 5, output=[9]) for i in range(3)]
     equal(
@@ -166,7 +166,7 @@ def test_the_last_token_of_the_budget(student):
 
 @checks("feed_running")
 def test_two_give_way_for_one(student):
-    """a chunk of a long prompt needs more than the youngest gives back: two give way, the youngest first"""
+    """a chunk needs more blocks than the youngest request frees: the two youngest are preempted, the youngest first"""
     s = scheduler_of(student, 6, 4, 16, 4)
     every = [
         running(student, s, [1] * 24, 12),
@@ -183,7 +183,7 @@ def test_two_give_way_for_one(student):
 
 @checks("feed_running")
 def test_shared_blocks_stay(student):
-    """the youngest shares two of its three blocks with the oldest, who needs two: one comes free, and a second one has to give way"""
+    """the oldest needs two blocks; the youngest frees one, as its other two are shared: the two youngest are preempted"""
     s = scheduler_of(student, 7, 4, 16, 4)
     text = list(range(16))
     a = running(student, s, text, 8)
@@ -206,7 +206,7 @@ def test_shared_blocks_stay(student):
 
 @checks("feed_running")
 def test_nobody_runs(student):
-    """nobody runs: an empty plan, and nobody is admitted"""
+    """no request runs: the plan is empty, and the waiting request is not admitted"""
     s = scheduler_of(student, 6, 4, 12, 4)
     s.waiting = [student.Request([1] * 3, 2)]
     plan = student.feed_running(s)
@@ -220,7 +220,7 @@ def test_nobody_runs(student):
 
 @checks("feed_running")
 def test_a_plan_stays(student):
-    """a long prompt in two steps: the first plan is what it was when the second is made"""
+    """a long prompt in two steps: the two plans are right, and making the second does not change the first"""
     s = scheduler_of(student, 8, 4, 5, 2)
     every = [running(student, s, [1] * 8, 0)]
     first, second = student.feed_running(s), student.feed_running(s)
@@ -231,7 +231,7 @@ def test_a_plan_stays(student):
 
 @checks("feed_running")
 def test_schedules_with_little_room(student, rng):
-    """whole schedules of four requests in a pool that is soon full"""
+    """random whole schedules of four requests with few blocks: all plans, the tokens in each slot and all outputs are right"""
     for _ in range(4):
         given = numbers(rng)
         given.room = integer(rng, 0, 1)
@@ -245,7 +245,7 @@ def test_schedules_with_little_room(student, rng):
 
 @checks("admit", weight=2)
 def test_more_states_of_those_who_wait(student, rng):
-    """drawn states: blocks of 1, 3 and 5, tight pools, texts that are known in part"""
+    """random states, small and large blocks, texts partly known to a small pool: chunks, running, waiting, free blocks are right"""
     for num_blocks, size, budget, max_running in ((30, 1, 60, 8), (9, 3, 14, 2), (6, 5, 30, 5), (7, 4, 16, 3)):
 
         def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
@@ -257,7 +257,7 @@ def test_more_states_of_those_who_wait(student, rng):
 
 @checks("admit")
 def test_eighty_wait(student):
-    """a prompt of 1,100, then 80 of 3, budget 1,312: the 71st of these is fed its last two tokens"""
+    """a prompt of 1,100 tokens, then 80 of 3, budget 1,312: the 71st of the 80 is fed 2 tokens; a prompt as large as the pool fits"""
     s = scheduler_of(student, 114, 32, 1312, 100)
     s.waiting = every = [student.Request([50] * 1100, 2)] + [student.Request([i] * 3, 2) for i in range(80)]
     plan = student.Plan()
@@ -266,11 +266,16 @@ def test_eighty_wait(student):
     equal(fed(plan, every), want, what="wrong chunks, as pairs (index in the queue, number of tokens)")
     counts = [len(s.running), len(s.waiting), s.pool.num_free]
     equal(counts, [72, 9, 8], what="wrong numbers of running and waiting requests, and num_free")
+    s = scheduler_of(student, 150, 8, 1_200, 3)
+    s.waiting = [one] = [student.Request(list(range(1_200)), 1)]
+    plan = student.Plan()
+    student.admit(s, plan)
+    equal(fed(plan, [one]), [(0, 1_200)], what="wrong chunks where a prompt needs every block of the pool")
 
 
 @checks("admit")
 def test_output_is_part_of_the_text(student):
-    """one that was preempted comes back: its prompt and its output are fed, as far as the pool does not know them"""
+    """a preempted request is admitted: its prompt and output are fed, except the blocks that the pool knows"""
     s = scheduler_of(student, 12, 4, 32, 4)
     text = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     request = student.Request(text[:3], 20, output=text[3:])
@@ -288,7 +293,7 @@ def test_output_is_part_of_the_text(student):
 
 @checks("admit")
 def test_the_last_block_and_the_last_place(student):
-    """what fits exactly is admitted: the last free block, the last place, the last token of the budget"""
+    """the last free block, the last place and the last token of the budget are enough to admit a request"""
     s = scheduler_of(student, 3, 4, 9, 2)
     s.waiting = every = [student.Request([i] * 4, 1) for i in range(3)]
     plan = student.Plan()
@@ -304,7 +309,7 @@ def test_the_last_block_and_the_last_place(student):
 
 @checks("admit")
 def test_the_queue_is_the_order(student):
-    """the first of the queue is next, also where it has arrived last: it gave way, or was added late"""
+    """requests are admitted in the order of the queue, also if the first one arrived last"""
     s = scheduler_of(student, 12, 4, 8, 4)
     s.waiting = every = [student.Request([i] * (5 - i), 2, arrival=9.0 - i) for i in range(3)]
     plan = student.Plan()
@@ -316,7 +321,7 @@ def test_the_queue_is_the_order(student):
 
 @checks("admit")
 def test_a_text_known_to_its_end(student):
-    """all 8 tokens of a text are known: its last block is computed again to get the next token"""
+    """the pool knows all 8 tokens of a text: the last block is fed again, to give the next token"""
     s = scheduler_of(student, 6, 4, 32, 4)
     text = list(range(8))
     gone = student.start_sequence(s.pool, text, 4)
@@ -332,7 +337,7 @@ def test_a_text_known_to_its_end(student):
 
 @checks("admit")
 def test_equal_texts_are_two_requests(student):
-    """seven ask for the same, and six may run: the last one waits"""
+    """seven requests have the same prompt and six may run: six are admitted, and the last one waits"""
     s = scheduler_of(student, 12, 4, 32, 6)
     s.waiting = every = [student.Request([4, 5, 6], 2) for _ in range(7)]
     plan = student.Plan()
@@ -343,7 +348,7 @@ def test_equal_texts_are_two_requests(student):
 
 @checks("admit")
 def test_a_refusal_keeps_the_beginning(student):
-    """refused, it gives back what it took over; one block is taken for another text, and the pool still knows the first two of three"""
+    """a request without room gives its known blocks back, the last first: after one is reused, the pool finds the first two"""
     s = scheduler_of(student, 5, 4, 32, 4)
     text = list(range(14))
     gone = student.start_sequence(s.pool, text, 4)
@@ -362,7 +367,7 @@ def test_a_refusal_keeps_the_beginning(student):
 
 @checks("admit")
 def test_schedules_of_many(student, rng):
-    """whole schedules of eight requests whose texts begin alike"""
+    """random whole schedules of eight requests with a common beginning: plans, the tokens in each slot and outputs are right"""
     for _ in range(3):
         given = numbers(rng)
         stories(lambda: arrivals(rng, 8), lambda story, given=given: play_schedule(student, story, given), count=1)
@@ -373,7 +378,7 @@ def test_schedules_of_many(student, rng):
 
 @checks("update", weight=2)
 def test_more_ended_steps(student, rng):
-    """drawn states and plans with blocks of 1, 3 and 5"""
+    """random states and plans, blocks of 1, 3 and 5 tokens: outputs, ended requests, running, waiting and the pool are right"""
     for num_blocks, size in ((60, 1), (26, 3), (16, 5)):
 
         def play(story, num_blocks=num_blocks, size=size):
@@ -387,7 +392,7 @@ def test_more_ended_steps(student, rng):
 
 @checks("update")
 def test_an_eos_that_is_not_due(student):
-    """EOS said in the middle of a prompt ends nothing; without an EOS no token does; EOS 0 is an EOS"""
+    """an EOS that the model gives within a prompt is dropped; without an EOS no token ends a request; EOS 0 ends its request"""
     s = scheduler_of(student, 20, 4, 32, 4)
     every = [
         running(student, s, [1] * 9, 5, eos_token_id=7),
@@ -404,27 +409,27 @@ def test_an_eos_that_is_not_due(student):
 
 @checks("update")
 def test_seventy_were_fed(student):
-    """70 in one step, every third of which ends with its EOS; 700 tokens of another are published"""
-    s = scheduler_of(student, 145, 10, 999, 80)
-    every = [running(student, s, list(range(100, 800)), 700)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(70)]
+    """in one step, every third of 70 requests ends with its EOS, and the 1,050 tokens of another request are published"""
+    s = scheduler_of(student, 180, 10, 1_999, 80)
+    every = [running(student, s, list(range(100, 1_150)), 1_050)] + [running(student, s, [i], 1, eos_token_id=7, new=9) for i in range(70)]
     said = [3] + [7 if i % 3 == 0 else 8 for i in range(70)]
-    ended = student.update(s, student.Plan([(every[0], 700), *((each, 1) for each in every[1:])]), said)
+    ended = student.update(s, student.Plan([(every[0], 1_050), *((each, 1) for each in every[1:])]), said)
     equal(places(ended, every), list(range(1, 71, 3)), what="wrong list of ended requests, as indices into the plan")
     equal([each.output for each in every], [[token] for token in said], what="wrong outputs")
-    found = len(s.pool.find(chained(list(range(100, 800)), 10)))
-    equal([found, s.pool.num_free], [70, 29], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
+    found = len(s.pool.find(chained(list(range(100, 1_150)), 10)))
+    equal([found, s.pool.num_free], [105, 29], what="wrong number of the long text's blocks that the pool finds, or wrong num_free")
 
 
 @checks("update")
 def test_three_end_at_once(student):
-    """of four that run the first three end in one step; the fourth, and one that waits, have the same text as one of them"""
+    """three of four running requests end in one step: requests with the same text as an ended one keep running or waiting"""
     s = scheduler_of(student, 20, 4, 32, 4)
     every = [running(student, s, [first] * 5, 5, new=new) for first, new in ((0, 1), (1, 1), (2, 1), (1, 3))]
     every.append(student.Request([1] * 5, 1))
     s.waiting = every[4:]
-    ended = student.update(s, student.Plan([(each, 5) for each in every[:4]]), [7, 7, 7, 7])
-    equal(places(ended, every), [0, 1, 2], what="wrong list of ended requests, as indices into the plan")
-    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, as indices into the plan")
+    ended = student.update(s, student.Plan([(each, 5) for each in every[3::-1]]), [7, 7, 7, 7])
+    equal(places(ended, every), [2, 1, 0], what="wrong list of ended requests, the plan's last one 0")
+    equal(queues(s, every), [[3], [4]], what="wrong s.running and s.waiting, the plan's last one 0")
     gone = all(each.sequence is None for each in every[:3])
     that(gone, "a request that has ended still has a sequence", expected="None", got="a sequence")
     equal(s.pool.num_free, 18, what="wrong num_free")
@@ -432,7 +437,7 @@ def test_three_end_at_once(student):
 
 @checks("update")
 def test_the_order_of_the_plan(student):
-    """a plan that names the youngest first; an EOS in the prompt ends nothing; large tokens; the list of tokens is not changed"""
+    """ended requests are in the plan's order, not that of `running`; an EOS in the prompt ends nothing; arguments are unchanged"""
     s, eos = scheduler_of(student, 20, 4, 32, 4), 50_256
     every = [
         running(student, s, [eos, 1, 2], 3, new=5, eos_token_id=eos, arrival=3.0),
@@ -450,7 +455,7 @@ def test_the_order_of_the_plan(student):
 
 @checks("update")
 def test_all_blocks_are_full(student):
-    """prompt and answer but for its last token fill all blocks there are: it ends with that token, and not before"""
+    """the prompt and all but the last token of the answer fill every block: the request ends with the last token, not before"""
     s = scheduler_of(student, 2, 4, 8, 1)
     request = running(student, s, [1] * 5, 7, new=4, output=[2, 3])
     ended = student.update(s, student.Plan([(request, 1)]), [4])
@@ -463,7 +468,7 @@ def test_all_blocks_are_full(student):
 
 @checks("update")
 def test_a_chunk_that_ends_in_the_answer(student):
-    """after preemption, the prompt and a part of the answer are computed again without a new token, and the rest gives one"""
+    """recomputing after preemption: a chunk that ends within the output gives no token, the chunk that ends the text gives one"""
     s = scheduler_of(student, 20, 4, 32, 4)
     request = running(student, s, [1, 2, 3], 6, new=9, output=[4, 5, 6, 7, 8])
     equal(student.update(s, student.Plan([(request, 6)]), [9]), [], what="wrong result: nobody has ended")
@@ -479,7 +484,7 @@ def test_a_chunk_that_ends_in_the_answer(student):
 
 @checks("flatten_chunks", weight=2)
 def test_random_chunks(student, rng):
-    """random texts, prompts and answers, chunks anywhere in them"""
+    """random chunks anywhere in prompts and outputs: ids, positions and bounds are right"""
     for _ in range(4):
         s = scheduler_of(student, 200, integer(rng, 1, 5), 200, 8)
         chunks, ids, positions, bounds = [], [], [], [0]
@@ -496,7 +501,7 @@ def test_random_chunks(student, rng):
 
 @checks("flatten_chunks")
 def test_seventy_chunks(student):
-    """a chunk of 1,100 in the middle of 2,000 tokens, then 70 of one token, some of the same text; the list is not changed"""
+    """a chunk of 1,100 within 2,000 tokens, then over 70 chunks of one token, some equal: right result, the list is unchanged"""
     s = scheduler_of(student, 200, 20, 1200, 80)
     text, starts = [3 * t % 500 for t in range(2000)], [i // 3 for i in range(70)]
     chunks = [(running(student, s, text, 1500), 1100)] + [(running(student, s, [i] * 3, 3, output=[i + 100]), 1) for i in starts]
@@ -507,7 +512,7 @@ def test_seventy_chunks(student):
 
 @checks("flatten_chunks")
 def test_long_texts_and_large_vocabularies(student):
-    """tokens and positions that two bytes, or half a number, do not hold"""
+    """token ids and positions that 16 bits or a float32 cannot represent are exact"""
     s = scheduler_of(student, 80, 1024, 9, 4)
     text = [49_000 + t % 150 for t in range(70_000)]
     every = [running(student, s, text, 69_999), running(student, s, text, 2_052), running(student, s, [16_777_219], 1)]
@@ -520,7 +525,7 @@ def test_long_texts_and_large_vocabularies(student):
 
 @checks("forward_ragged", weight=2)
 def test_random_models_and_chunks(student, rng):
-    """random models, blocks and chunks, in any order"""
+    """random models, block sizes and chunks, in any order: each chunk's logits are the model's for its text alone"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=29, **shape)
@@ -535,7 +540,7 @@ def test_random_models_and_chunks(student, rng):
 
 @checks("forward_ragged")
 def test_seventy_chunks_and_a_long_text(student, rng):
-    """70 chunks of some tokens beside a text of 420, fed 380 and 40; blocks with numbers of five digits"""
+    """70 chunks beside a text fed 380 and then 40 tokens, and a text in blocks with high numbers: the logits are right"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     ids = [random_ids(rng, 1, n, 29) for n in (421, *[3] * 70)]
@@ -548,14 +553,14 @@ def test_seventy_chunks_and_a_long_text(student, rng):
 
 @checks("forward_ragged")
 def test_the_beginning_of_a_long_text(student, rng):
-    """one text of 2,600 tokens, fed 500, 2,090 and 10"""
+    """a text of 2,600 tokens in chunks of 500, 2,090 and 10: the logits after each chunk are right"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     in_a_long_text(student, rng, [500, 2_090, 10])
 
 
 @checks("forward_ragged")
 def test_precision_of_the_model(student):
-    """a model in bfloat16: the logits have its dtype"""
+    """a model in bfloat16: the logits are bfloat16, and close to those of the float32 model"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (9, 6)]
     kv = filled(student, 8, 4, dtype=torch.bfloat16)
@@ -567,7 +572,7 @@ def test_precision_of_the_model(student):
 
 @checks("forward_ragged")
 def test_a_beginning_that_is_shared(student):
-    """two texts share the blocks of their beginning: each is fed what is its own, side by side, and no shared block is written"""
+    """two texts share the blocks of their beginning: the logits of both texts are right, and no shared block is written"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     model, size = student.model("tiny", dtype=torch.float64), 4
     common = torch.randint(3, 1000, (1, 8), generator=torch.Generator().manual_seed(5))
@@ -586,7 +591,7 @@ def test_a_beginning_that_is_shared(student):
 
 @checks("forward_ragged")
 def test_a_long_text_beside_a_short_one(student):
-    """a text of 150 tokens beside one of a few: its beginning counts too; then another text takes the place of the short one"""
+    """a text of 150 tokens beside a short one, then another text in the short one's freed sequence: the logits are right"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (150, 6)]
     texts = Texts(student, student.model("tiny", dtype=torch.float64), whole(), ids, filled(student, 12, 16), 12, 16)
@@ -600,7 +605,7 @@ def test_a_long_text_beside_a_short_one(student):
 
 @checks("forward_ragged", weight=2)
 def test_work_of_ragged_chunks(student):
-    """work: a decode beside a long chunk; weights read once, no padding, the head for two rows"""
+    """work: a long chunk between two decodes: no padding, the weights are read once, the head computes one row for each chunk"""
     written(lambda *_: student.forward_ragged(None, None, None, None))
     fast, kit = 100 * 1024, whole(torch.float32)
     ids = [torch.randint(3, 1000, (1, n), generator=torch.Generator().manual_seed(n)) for n in (33, 28, 9)]
@@ -624,7 +629,7 @@ def test_work_of_ragged_chunks(student):
 
 @checks("engine_step")
 def test_a_shared_beginning_served(student):
-    """the ladder: prompts that begin alike, two at a time: the tokens of the loop without a cache, an EOS on the way"""
+    """the ladder: prompts that begin alike, two running at a time, with an EOS, give the tokens of the loop without a cache"""
     written(lambda *_: student.engine_step(None, None, None))
     ids = [tiny_ids("KING RICHARD:\nNow is the winter of our" + rest) for rest in (" discontent", " war", "", " discontent")]
     alone = [unrolled(whole(), each, 5, 256)[0].tolist() for each in ids]
@@ -638,7 +643,7 @@ def test_a_shared_beginning_served(student):
 
 @checks("engine_step")
 def test_thirty_are_served(student, rng):
-    """work: 45 requests of a small model share one pass; 30 are served, 25 at a time; then a scheduler's own `schedule` feeds 3 of 7"""
+    """work: 45 requests share one pass; 30 requests, 25 at a time, get the right tokens; the scheduler's own `schedule` is used"""
     written(lambda *_: student.engine_step(None, None, None))
     one_pass(student, rng, 45)
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
@@ -660,7 +665,7 @@ def test_thirty_are_served(student, rng):
 
 @checks("engine_step")
 def test_work_of_a_run(student):
-    """work: over a run each token is fed once, but the last of each answer"""
+    """work: over a whole run each token is fed exactly once, except the last token of each answer, which is never fed"""
     written(lambda *_: student.engine_step(None, None, None))
     prompts = [tiny_ids(text)[0].tolist() for text in ("ROMEO:\nBut soft", "O", "JULIET:\n")]
     model = student.model("tiny", dtype=torch.float64)
@@ -673,7 +678,7 @@ def test_work_of_a_run(student):
 
 @checks("engine_step")
 def test_one_pass_for_all(student):
-    """work: six newest tokens in one step, then beside a prompt: the weights are read once and not once a request"""
+    """work: six newest tokens, alone and then beside a prompt: each step reads the weights once, not once for each request"""
     written(lambda *_: student.engine_step(None, None, None))
     kit, model = whole(torch.float32), student.model("tiny")
     s, kv = scheduler_of(student, 20, 8, 20, 7), filled(student, 20, 8, dtype=torch.float32)
@@ -700,7 +705,7 @@ def test_one_pass_for_all(student):
 
 @checks("step_seconds", weight=2)
 def test_random_steps(student, rng):
-    """random chunks and rates, both sides of the roofline; a step that feeds nobody"""
+    """random chunks and rates, limited by reading or by computing: right times; no chunks: the time to read the weights"""
     for most in (6,) * 10 + (90,) * 2:
         count = integer(rng, 1, most) if most == 6 else most
         chunks = [(n, n + integer(rng, 0, 3000)) for n in (one_of(rng, (1, 1, integer(rng, 2, 900))) for _ in range(count))]
@@ -721,7 +726,7 @@ def test_random_steps(student, rng):
 
 @checks("simulate", weight=2)
 def test_random_runs_on_a_clock(student, rng):
-    """random requests and arrivals, silences among them, with too little room and an EOS: every trace, and what `seconds` is asked"""
+    """random requests and arrivals, with idle times, few blocks and an EOS: traces and the chunks given to `seconds` are right"""
     done = 0
     while done < 5:
         given, count = numbers(rng), integer(rng, 2, 6)
@@ -766,12 +771,12 @@ def test_random_runs_on_a_clock(student, rng):
 
 @checks("simulate")
 def test_fifty_and_a_long_answer(student, rng):
-    """50 requests in random order, 30 of them at 4, one for 700 tokens: every trace, the caller's list as it was; the scheduler's plans"""
+    """50 requests in random order, one for 1,040 tokens: every trace is right, and the caller's list is unchanged"""
     due = [4.0] * 30 + [float(5 + i) for i in range(19)] + [0.0]
     order = torch.randperm(50, generator=rng).tolist()
-    requests = [student.Request([i % 9], 700 if i == 49 else 1, arrival=due[i]) for i in order]
-    traces, left = student.simulate(requests, scheduler_of(student, 60, 720, 64, 64), lambda chunks: 1.0, _arguments=True)
-    times = [[float(n) for n in range(1, 701)] if i == 49 else [due[i] + 1] for i in order]
+    requests = [student.Request([i % 9], 1_040 if i == 49 else 1, arrival=due[i]) for i in order]
+    traces, left = student.simulate(requests, scheduler_of(student, 60, 1_060, 64, 64), lambda chunks: 1.0, _arguments=True)
+    times = [[float(n) for n in range(1, 1_041)] if i == 49 else [due[i] + 1] for i in order]
     look_at_traces(traces, [due[i] for i in order], times)
     equal(places(left[0], requests), list(range(50)), what="the caller's list has another order, or other requests, afterwards")
     equal(first_asked(student, 4), [(4, 4)], what="wrong first chunks (fed, cached) for seconds: s.schedule() feeds 4 of 5 tokens")
@@ -779,7 +784,7 @@ def test_fifty_and_a_long_answer(student, rng):
 
 @checks("simulate")
 def test_nobody_asks(student):
-    """no request: no trace; one that comes late: the clock jumps to it"""
+    """no requests: no traces; a first request that arrives late: the clock jumps to its arrival"""
     s = scheduler_of(student, 8, 4, 8, 2)
     equal(student.simulate([], s, lambda chunks: 1.0), [], what="wrong traces where there are no requests")
     [trace] = student.simulate([student.Request([1, 2], 2, arrival=12.5)], s, lambda chunks: 0.5)
@@ -789,7 +794,7 @@ def test_nobody_asks(student):
 
 @checks("simulate")
 def test_one_at_a_time(student):
-    """one place, a second a step: two arrive together, the longer first; one arrives in the last step of these; one after a silence"""
+    """max_running 1, two arrivals together, one during a step and one after idle time: the token times are right"""
     prompts, due = ([1] * 5, [2] * 2, [2] * 2, [3]), [0.0, 0.0, 1.75, 50.0]
     requests = [student.Request(prompt, 1, arrival=arrival) for prompt, arrival in zip(prompts, due, strict=True)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 1), lambda chunks: 1.0)
@@ -798,7 +803,7 @@ def test_one_at_a_time(student):
 
 @checks("simulate")
 def test_before_the_clock(student):
-    """one that has arrived before the clock began is fed from 0 on, and its trace says when it arrived"""
+    """a request with a negative arrival is fed from time 0 on, and its trace keeps the arrival"""
     requests = [student.Request([1, 2], 2, arrival=arrival) for arrival in (0.5, -1.5)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
     look_at_traces(traces, [0.5, -1.5], [[2.0, 3.0], [1.0, 2.0]])
@@ -806,7 +811,7 @@ def test_before_the_clock(student):
 
 @checks("simulate")
 def test_what_is_said_may_change(student):
-    """of each request the model says 0, 1, 2, ..., and 3 is the EOS of the first"""
+    """`token` returns 0, 1, 2, ... for each request, and 3 is the first request's EOS: token times and outputs are right"""
     requests = [student.Request([1] * 3, 9, eos_token_id=3), student.Request([2] * 2, 3, arrival=0.5)]
     said = [0, 0]
 
@@ -822,7 +827,7 @@ def test_what_is_said_may_change(student):
 
 @checks("simulate")
 def test_computed_again_in_three_pieces(student):
-    """a request gives way in the middle of its answer, and is computed again in three chunks: the first two of them bring no token"""
+    """a preempted request is computed again in three chunks: the first two give no token and add no token time"""
     requests = [student.Request([1] * 5, 8), student.Request([2] * 4, 6)]
     traces = student.simulate(requests, scheduler_of(student, 2, 10, 3, 2), lambda chunks: 1.0)
     # Until 9 each has one block of 10; the first ends with step 9. From 9 to 12 the other one's prompt and four tokens, 3 a step.
@@ -831,15 +836,18 @@ def test_computed_again_in_three_pieces(student):
 
 @checks("simulate")
 def test_far_on_the_clock(student):
-    """steps of less than a second after 36 million: every time is exact"""
+    """token times are exact with very short steps, and after 36 million seconds"""
     begin, step = 36_000_000.0, 0.75
     traces = student.simulate([student.Request([4] * 3, 2, arrival=begin)], scheduler_of(student, 4, 4, 2, 1), lambda chunks: step)
     look_at_traces(traces, [begin], [[begin + 2 * step, begin + 3 * step]])
+    tick = 2.0**-14
+    traces = student.simulate([student.Request([4] * 3, 2, arrival=tick)], scheduler_of(student, 4, 4, 3, 1), lambda chunks: tick)
+    look_at_traces(traces, [tick], [[2 * tick, 3 * tick]])
 
 
 @checks("simulate")
 def test_just_too_late(student):
-    """one that arrives a millionth of a second after a step has begun is added when the next one begins"""
+    """a request arrives a millionth of a second after a step has begun: it is added when the next step begins"""
     requests = [student.Request([1], 3), student.Request([2], 1, arrival=1 + 2**-20)]
     traces = student.simulate(requests, scheduler_of(student, 8, 4, 8, 2), lambda chunks: 1.0)
     look_at_traces(traces, [0.0, 1 + 2**-20], [[1.0, 2.0, 3.0], [3.0]])

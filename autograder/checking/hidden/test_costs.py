@@ -60,7 +60,7 @@ def real(rng: torch.Generator, low: float, high: float) -> float:
 
 @checks("param_count", weight=2)
 def test_random_models_by_their_tensors(student, rng):
-    """random shapes, tied and untied, and a large odd number of weights"""
+    """random models, tied and untied, and a large odd number of weights: the result equals the sum over all tensors"""
     for tied in (True, False, True, False):
         config = random_shape(rng, tied=tied)
         whole_number(student.param_count(config), sum(t.numel() for t in tensors(config)))
@@ -72,7 +72,7 @@ def test_random_models_by_their_tensors(student, rng):
 
 @checks("param_count")
 def test_every_head_with_keys_of_its_own(student, rng):
-    """as many key/value heads as query heads, and one of each in one layer"""
+    """as many key/value heads as query heads, also one layer with a single head: the number of weights is exact"""
     for tied in (False, True):
         heads = whole(rng, 2, 6)
         config = shape(whole(rng, 20, 90), 8 * heads, whole(rng, 9, 99), whole(rng, 1, 5), heads, heads, 8, tied)
@@ -83,7 +83,7 @@ def test_every_head_with_keys_of_its_own(student, rng):
 
 @checks("prefill_flops")
 def test_random_prefills(student, rng):
-    """two FLOPs a weight and token"""
+    """random models and prompts: two FLOPs per weight and token"""
     for _ in range(4):
         n, t = whole(rng, 1, 10**12), whole(rng, 1, 10**5)
         exact(student.prefill_flops(n, t), n * t + n * t)
@@ -94,7 +94,7 @@ def test_random_prefills(student, rng):
 
 @checks("decode_flops")
 def test_random_decodes(student, rng):
-    """two FLOPs a weight and step"""
+    """random models: two FLOPs per weight and decode step"""
     for _ in range(4):
         n, t = whole(rng, 1, 10**12), whole(rng, 1, 10**5)
         exact(student.decode_flops(n, t), n * t + n * t)
@@ -104,7 +104,7 @@ def test_random_decodes(student, rng):
 
 @checks("forward_flops", weight=2)
 def test_random_models_by_torchs_counter(student, rng):
-    """random shapes, against torch's FLOP counter"""
+    """random models: the FLOPs equal the result of torch's FLOP counter"""
     for _ in range(4):
         config, t = random_shape(rng), whole(rng, 2, 300)
         exact(student.forward_flops(config, t), counted_flops(config, t))
@@ -112,7 +112,7 @@ def test_random_models_by_torchs_counter(student, rng):
 
 @checks("forward_flops")
 def test_one_token_and_a_long_text(student, rng):
-    """one token, so many that attention dominates, more than the model accepts, and none; one layer with one head"""
+    """one token, long texts, more tokens than the model accepts, no token: the FLOPs are exact"""
     least = shape(7, 5, 3, 1, 1, 1, 2, tied=False)
     for config, t in ((random_shape(rng), 1), (random_shape(rng), 5000), (random_shape(rng), 20_000), (least, 1), (least, 2)):
         exact(student.forward_flops(config, t), counted_flops(config, t), what=f"wrong for {t:,} tokens")
@@ -121,7 +121,7 @@ def test_one_token_and_a_long_text(student, rng):
 
 @checks("weight_bytes")
 def test_random_weights(student, rng):
-    """any count, any width"""
+    """random numbers of weights, values of many widths: the bytes are exact"""
     for _ in range(3):
         n = whole(rng, 1, 10**12)
         for size in (0.5, 0.5625, 0.625, 1, 2, 4, 8):  # 4.5 and 5 bits: 4-bit blocks with their scales
@@ -131,7 +131,7 @@ def test_random_weights(student, rng):
 
 @checks("kv_cache_bytes", weight=2)
 def test_random_caches_by_their_tensors(student, rng):
-    """random shapes and dtypes, against tensors of that shape"""
+    """random models and dtypes, long texts: the bytes equal those of tensors of the same shape"""
     for dtype in (torch.float16, torch.float32, torch.float64, torch.int8):
         config, tokens, batch = random_shape(rng), whole(rng, 1, 5000), whole(rng, 2, 9)
         one = torch.empty((batch, config.num_key_value_heads, tokens, config.head_dim), dtype=dtype, device="meta")
@@ -145,7 +145,7 @@ def test_random_caches_by_their_tensors(student, rng):
 
 @checks("kv_cache_bytes")
 def test_half_a_byte(student, rng):
-    """a cache in 4 bits and in 4.5; one longer than the model's context; one of no sequence"""
+    """a cache of 4 or 4.5 bits per value, a text longer than the model's context, no sequence: the bytes are exact"""
     config, tokens = random_shape(rng), 2 * whole(rng, 1, 500)
     per_token = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
     exact(student.kv_cache_bytes(config, 10**6, 1, 2), 2 * per_token * 10**6, what="wrong for a million tokens")
@@ -159,7 +159,7 @@ def test_half_a_byte(student, rng):
 
 @checks("arithmetic_intensity")
 def test_random_intensities(student, rng):
-    """random work"""
+    """random work with less or more than one FLOP per byte: the ratio is right"""
     for low, high in ((0.01, 0.9), (1.1, 20.0), (20.0, 500.0), (5e3, 9e4)):
         intensity, num_bytes = real(rng, low, high), real(rng, 1.0, 1e12)
         close(student.arithmetic_intensity(intensity * num_bytes, num_bytes), intensity, rtol=1e-9)
@@ -169,7 +169,7 @@ def test_random_intensities(student, rng):
 
 @checks("roofline_seconds", weight=2)
 def test_random_work_on_random_machines(student, rng):
-    """either side of the balance, and on it"""
+    """random work on random machines, on either side of the balance and on the balance: the time is right"""
     for side in (0.02, 0.5, 0.99, 1.0, 1.01, 2.0, 50.0):
         bandwidth, seconds = real(rng, 1e9, 4e12), real(rng, 1e-4, 10.0)
         peak = bandwidth * real(rng, 2.0, 300.0)
@@ -184,7 +184,7 @@ def test_random_work_on_random_machines(student, rng):
 
 @checks("roofline_seconds")
 def test_nothing_to_calculate(student, rng):
-    """a copy of any size, on a machine with and without a balance below 1"""
+    """a copy without any FLOPs, on machines with a balance above and below 1: the bytes decide the time"""
     for peak in (1e9, 1e13):
         num_bytes, bandwidth = real(rng, 1.0, 1e12), real(rng, 1e10, 1e12)
         for none in (0, 0.0):
@@ -193,7 +193,7 @@ def test_nothing_to_calculate(student, rng):
 
 @checks("naive_positions", weight=2)
 def test_random_naive(student, rng):
-    """random lengths, added up one by one"""
+    """random lengths, an empty prompt, no new token: the result equals the sum over all steps"""
     for _ in range(5):
         t0, g = whole(rng, 1, 900), whole(rng, 2, 300)
         whole_number(student.naive_positions(t0, g), sum(range(t0, t0 + g)))
@@ -205,7 +205,7 @@ def test_random_naive(student, rng):
 
 @checks("cached_positions", weight=2)
 def test_random_cached(student, rng):
-    """random lengths, walked step by step"""
+    """random lengths, no new token: the result equals a count step by step"""
     for _ in range(5):
         t0, g = whole(rng, 1, 900), whole(rng, 1, 300)
         fed = t0  # the prefill, which gives the first token
@@ -219,7 +219,7 @@ def test_random_cached(student, rng):
 
 @checks("measure_machine", weight=2)
 def test_all_rounds_fit_and_fill_the_call(student):
-    """all rounds together take no longer than the call, and are no vanishing part of it"""
+    """at the reported rates, all rounds together take no longer than the call, and not a vanishing part of the call"""
     size, num_bytes, rounds = 384, 2**24, 24
     start = time.perf_counter()
     machine = student.measure_machine(size, num_bytes, rounds)
@@ -243,7 +243,7 @@ def test_all_rounds_fit_and_fill_the_call(student):
 
 @checks("measure_machine", weight=4)
 def test_other_made_up_machines(student, rng):
-    """machines of other rates, measured with other sizes and rounds"""
+    """made-up machines of other rates, with other sizes and rounds: the two rates are right"""
     for size, num_bytes, rounds, peak_flops, bandwidth in ((192, 2**20, 5, 5e10, 4e9), (320, 2**23, 6, 9e11, 6e10)):
         factor = real(rng, 1.0, 2.0)
         rates_of_a_made_up_machine(
@@ -253,13 +253,13 @@ def test_other_made_up_machines(student, rng):
 
 @checks("measure_machine")
 def test_the_work_that_is_measured(student):
-    """a product of the size that was asked for, in every round"""
+    """every round multiplies matrices of the given size"""
     products(student, rounds=7, of=96, size=96, num_bytes=2**12)
 
 
 @checks("measure_machine")
 def test_what_is_measured_where_nothing_is_said(student):
-    """size 1,024, 2^28 bytes and five rounds, unless others are given"""
+    """size is 1,024, num_bytes 2^28 and rounds 5 by default"""
     products(student, rounds=1, of=1024, within=0.002, num_bytes=2**12)
     products(student, rounds=5, of=64, size=64, num_bytes=2**12, default=True)
     with student.counting(python=True) as work:
@@ -291,7 +291,7 @@ def numpy_measures_as_much(student) -> None:
 
 @checks("measure_machine")
 def test_which_rate_is_which(student):
-    """matrices of 8 x 8 give few FLOPs a second, and a sum of a kilobyte few bytes a second"""
+    """tiny matrices give a lower peak_flops, and a sum over little memory gives a lower bandwidth"""
     # Starting an operation takes a microsecond: 1,024 FLOPs in it are 1e9 a second, where 16 MiB come at ten times that and more.
     small_product, small_sum = student.measure_machine(8, 2**24, 9), student.measure_machine(384, 2**10, 9)
     for name, rates in (("peak_flops", (small_product, small_sum)), ("bandwidth", (small_sum, small_product))):
@@ -302,7 +302,7 @@ def test_which_rate_is_which(student):
 
 @checks("measure_machine")
 def test_measured_anew(student):
-    """each measurement is one"""
+    """every call measures: three calls with different sizes do not give identical rates"""
     machines = [student.measure_machine(size, num_bytes, 3) for size, num_bytes in ((64, 2**18), (128, 2**20), (192, 2**21))]
     rates = {(machine.peak_flops, machine.bandwidth) for machine in machines}
     that(all(peak > 0 and bandwidth > 0 for peak, bandwidth in rates), "a rate is not a positive number")

@@ -32,7 +32,7 @@ from autograder.checking.hidden.test_kv_cache import SHAPES, integer, random_ids
 
 @checks("absorb", weight=2)
 def test_random_tiles_in_any_order(student, rng):
-    """random scores with masks, any leading axes, any cuts, any order of keys; the dtype stays"""
+    """random masked scores, with any leading axes, in any tiles and any order of keys: the state and its dtype are right"""
     for shape in ((3,), (2, 1), (2, 3, 5)):
         for dtype, atol in ((torch.float64, 1e-9), (torch.float32, 1e-4)):
             n = integer(rng, 5, 9)
@@ -53,9 +53,10 @@ def test_random_tiles_in_any_order(student, rng):
 
 @checks("absorb")
 def test_nothing_and_very_much(student, rng):
-    """520 queries, tiles of 200 and 330 keys; some see none of them, some have scores near -30,000, masked keys have values of 1e35"""
+    """520 queries, tiles of 200 and 330 keys: right for queries without a key, scores near -30,000, masked values of 1e35"""
     scores = 3 * torch.randn(2, 520, 530, generator=rng, dtype=torch.float64)
     scores[:, 1::7] -= 30_000.0
+    scores[:, 2::7, 300:] += 900.0
     values = torch.randn(2, 530, 70, generator=rng, dtype=torch.float64)
     scores[:, ::7] = scores[..., ::5] = -math.inf
     values[:, ::5] = 1e35
@@ -68,7 +69,7 @@ def test_nothing_and_very_much(student, rng):
 
 @checks("finish", weight=2)
 def test_finish_keeps_the_state(student, rng):
-    """random states: out and lse; the state is as before and absorbs on"""
+    """random states: out and lse are right, and the state is unchanged and can absorb another tile"""
     scores, values = 9 * torch.randn(4, 6, generator=rng, dtype=torch.float64), torch.randn(6, 2, generator=rng, dtype=torch.float64)
     state = absorbed(student, scores[:, :4], values[:4], [1, 3])
     out, lse = pair(student.finish(state))
@@ -80,7 +81,7 @@ def test_finish_keeps_the_state(student, rng):
 
 @checks("finish")
 def test_finish_of_any_state(student, rng):
-    """states of two axes, very large and very small scores, a sum of values of 0; dtype and state stay"""
+    """states of two axes with very large and very small m: out and lse keep the dtype, and the state does not change"""
     low = -math.inf
     for dtype, off in ((torch.float64, 1e-9), (torch.float32, 1e-5)):
         m = torch.tensor([[2000.0, -5e12, low], [0.5, 1.0, 3.0]], dtype=dtype)
@@ -97,7 +98,7 @@ def test_finish_of_any_state(student, rng):
 
 @checks("finish")
 def test_finish_of_long_rows(student, rng):
-    """3 by 513 queries, every ninth without a key: these give exactly 0"""
+    """3 by 513 queries: out and lse are right, and every ninth query, which has no key, gets exactly 0"""
     scores, values = torch.randn(3, 513, 4, generator=rng, dtype=torch.float64), torch.randn(4, 130, generator=rng, dtype=torch.float64)
     scores[:, ::9] = -math.inf
     m, total, acc = state_of(scores, values)
@@ -109,7 +110,7 @@ def test_finish_of_long_rows(student, rng):
 
 @checks("tile_plan", weight=2)
 def test_random_plans(student, rng):
-    """plans of random sizes, by counting pairs"""
+    """plans of random sizes list the tiles that counting visible pairs gives; causal with T_q > T_k raises ValueError"""
     for _ in range(60):
         t_k = integer(rng, 1, 20)
         t_q = integer(rng, 1, t_k)
@@ -124,7 +125,7 @@ def test_random_plans(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_random_attention(student, rng):
-    """random shapes and tiles, small and 40 times as large scores, values of another width"""
+    """random shapes and tiles, scores of ordinary size and much larger, values of another width: out and lse are right"""
     for large in (1.0, 40.0):
         for _ in range(6):
             K, group, Tk = integer(rng, 1, 3), integer(rng, 1, 3), integer(rng, 1, 15)
@@ -138,16 +139,20 @@ def test_random_attention(student, rng):
 
 @checks("flash_attention")
 def test_large_in_every_size(student, rng):
-    """ten rows, heads of width 112 and values of 144 in a group of eight, six queries after 1,294 keys"""
+    """ten rows, eight query heads on one key/value head, keys of width 112, values of 144, 6 queries after 1,294 keys"""
     q, k, v = draw_heads(rng, 10, 8, 1, 6, 1300, 112, wide=144)
     got = pair(student.flash_attention(q, k, v, causal=True, q_block=4, k_block=96))
     for name, mine, due in zip(("out", "lse"), got, dense(q, k, v, causal=True), strict=True):
         close(mine, due, atol=1e-9, rtol=1e-9, dtype=torch.float64, what=f"wrong {name}")
+    q, k, v = draw_heads(rng, 1, 2, 1, 270, 400, 3)
+    got = pair(student.flash_attention(q, k, v, causal=True, q_block=260, k_block=390))
+    for name, mine, due in zip(("out", "lse"), got, dense(q, k, v, causal=True), strict=True):
+        close(mine, due, atol=1e-9, rtol=1e-9, dtype=torch.float64, what=f"wrong {name} in tiles of 260 by 390")
 
 
 @checks("flash_attention")
 def test_low_precision(student, rng):
-    """16 bits, a long text too: lse in float32, out of q's dtype and rounded to it only once, at the end; no copy of all keys"""
+    """bfloat16 and float16: lse in float32, out rounded once at the end, also for long texts; no copy of all keys"""
     for dtype in (torch.bfloat16, torch.float16):
         for Tq, Tk in ((96, 96), (3, 520)):  # from 256 on bfloat16 does not hold every position
             q, k, v = draw_heads(rng, 1, 4, 2, Tq, Tk, 20, dtype=dtype)  # the root of 20 is no power of 2: to scale is to round
@@ -164,7 +169,7 @@ def test_low_precision(student, rng):
 
 @checks("flash_attention")
 def test_scores_below_any_mask(student):
-    """scores of -8,000,000,000: what a query may not see still has no weight"""
+    """scores of -8,000,000,000: keys that a query may not see still get no weight"""
     far = 2.0**17
     q = torch.tensor([-far, 1.0, 0.0, 0.0], dtype=torch.float64).expand(1, 2, 6, 4)
     k = torch.tensor([[far, 2.0 * (n % 3), 0.0, 0.0] for n in range(6)], dtype=torch.float64).expand(1, 1, 6, 4)  # exact in any order
@@ -177,7 +182,7 @@ def test_scores_below_any_mask(student):
 
 @checks("flash_attention")
 def test_twice_over_the_same_memory(student, rng):
-    """heads that were transposed; two calls over the same memory, with other numbers in it: each has its own results"""
+    """transposed heads; a second call over the same memory with other numbers: each call gives its own results"""
     one, other = ([x.transpose(1, 2).contiguous().transpose(1, 2) for x in draw_heads(rng, 2, 4, 2, 5, 7, 4)] for _ in range(2))
     results = student.flash_attention.again(one, other, causal=True, q_block=2, k_block=3)
     for heads, got in zip((one, other), results, strict=True):
@@ -187,7 +192,7 @@ def test_twice_over_the_same_memory(student, rng):
 
 @checks("flash_attention")
 def test_tiles_where_none_are_asked_for(student, rng):
-    """work: the default is tiles of 64 by 64; causal with one query too many: ValueError"""
+    """work: the default tiles are 64 by 64; causal with more queries than keys raises ValueError"""
     q, k, v = draw_heads(rng, 1, 1, 1, 200, 220, 4)
     counted = []
     for tiles in ({}, {"q_block": 64, "k_block": 64}):
@@ -201,7 +206,7 @@ def test_tiles_where_none_are_asked_for(student, rng):
 
 @checks("flash_attention", weight=2)
 def test_bytes_of_other_tiles(student, rng):
-    """work: tiles of 32 by 64, with and without a mask, and of 64 by 16: as planned"""
+    """work: tiles of 32 by 64, causal or not, and of 64 by 16: bytes to and from slow memory as planned"""
     q, k, v = draw_heads(rng, 1, 8, 4, 256, 256, 32, dtype=torch.float32)
     for causal, q_block, k_block in ((True, 32, 64), (False, 32, 64), (True, 64, 16)):
         with student.counting(fast_bytes=112 * 1024) as work:
@@ -214,7 +219,7 @@ def test_bytes_of_other_tiles(student, rng):
 
 @checks("standard_bytes")
 def test_standard_bytes_of_random_sizes(student, rng):
-    """random sizes"""
+    """random sizes give the right bytes; a count too large for a float is exact"""
     for _ in range(6):
         t_q, t_k, Dh, size = integer(rng, 1, 50), integer(rng, 1, 50), integer(rng, 1, 9), integer(rng, 1, 8)
         equal(student.standard_bytes(t_q, t_k, Dh, size), size * (2 * (t_q + t_k) * Dh + 4 * t_q * t_k))
@@ -225,7 +230,7 @@ def test_standard_bytes_of_random_sizes(student, rng):
 
 @checks("flash_bytes", weight=2)
 def test_flash_bytes_of_random_sizes(student, rng):
-    """random sizes and groups, numbers of one byte too, and too many queries"""
+    """random sizes, tiles and groups: right bytes, exact in any size; causal with T_q > T_k raises ValueError"""
     for size in [1, 2, 4, 8] * 5:
         t_k = integer(rng, 1, 30)
         t_q, Dh, group = integer(rng, 1, t_k), integer(rng, 1, 9), integer(rng, 1, 4)
@@ -244,7 +249,7 @@ def test_flash_bytes_of_random_sizes(student, rng):
 
 @checks("combine", weight=2)
 def test_any_partition(student, rng):
-    """random parts of random keys, one part too, far and near scores side by side, a part that only some queries have a key in"""
+    """random keys in random parts: the result of attention over all keys, with very large and very small lse side by side"""
     levels = torch.tensor([[1000.0], [-1000.0], [0.0]], dtype=torch.float64)
     for sizes in ([7], [1, 6], [2, 2, 3], [1] * 7):
         scores = 5 * torch.randn(2, 3, 7, generator=rng, dtype=torch.float64) + levels
@@ -265,7 +270,7 @@ def test_any_partition(student, rng):
 
 @checks("combine")
 def test_many_parts_some_without_keys(student, rng):
-    """33 parts; every third query has no key in any part, others none in a few, the first too, or an lse of 900; 1e30 in empty parts"""
+    """33 parts, some without a key for a query: these add nothing, whatever their out is; without any key out is exactly 0"""
     outs, lses = (torch.randn(size, generator=rng, dtype=torch.float64) for size in ((33, 2, 270, 70), (33, 2, 270)))
     lses[4:7], outs[4:7] = -math.inf, 1e30
     lses[:, :, ::3] = -math.inf
@@ -277,11 +282,12 @@ def test_many_parts_some_without_keys(student, rng):
     close(out, want, atol=1e-9, what="wrong out")
     close(lse, lses.logsumexp(dim=0), atol=1e-9, what="wrong lse")
     equal(out[:, ::3], torch.zeros(2, 90, 70), what="no part has a key: out is not exactly 0")
+    equal(student.combine(outs[5:6], lses[5:6])[0], torch.zeros(2, 270, 70), what="one part alone, without a key: out is not exactly 0")
 
 
 @checks("combine")
 def test_parts_over_the_same_memory(student, rng):
-    """two calls over the same memory, with other numbers in it: each has its own results"""
+    """a second call over the same memory with other numbers: each call gives its own results"""
     one, other = ([torch.randn(size, generator=rng, dtype=torch.float64) for size in ((3, 2, 4), (3, 2))] for _ in range(2))
     for (outs, lses), got in zip((one, other), student.combine.again(one, other), strict=True):
         out, lse = pair(got)
@@ -291,7 +297,7 @@ def test_parts_over_the_same_memory(student, rng):
 
 @checks("decode_splits", weight=2)
 def test_random_splits(student, rng):
-    """random caches and parts, values of another width, 16 bits, the meta device"""
+    """random caches and numbers of parts, values of another width, 16 bits, the meta device: out is right"""
     for _ in range(8):
         K, group = integer(rng, 1, 3), integer(rng, 1, 3)
         q, k, v = draw_heads(rng, integer(rng, 1, 2), K * group, K, 1, integer(rng, 1, 90), 4, wide=integer(rng, 1, 6))
@@ -309,14 +315,14 @@ def test_random_splits(student, rng):
 
 @checks("decode_splits", weight=2)
 def test_runs_of_one_length(student, rng):
-    """work: 57 keys in 11 parts: bytes are written for about as many outputs, and for no more; 45 in 23: of about one length"""
+    """work: 57 keys in 11 parts write about 11 outputs, and no more; 45 keys in 23 parts: parts of about one length"""
     cut_into_runs(student, *draw_heads(rng, 1, 8, 1, 1, 57, 6, wide=40), 11)
     runs_of_one_length(student, rng, 23)
 
 
 @checks("prefill_flash", weight=2)
 def test_random_models_in_random_chunks(student, rng):
-    """random models, chunks and tiles; a text that is too long: CacheFull"""
+    """random models, chunks and tiles: right logits; a text that does not fit raises CacheFull"""
     written(student.prefill_flash)
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=29, **shape)
@@ -332,6 +338,7 @@ def test_random_models_in_random_chunks(student, rng):
             close(got, want, atol=1e-3, dtype=torch.float64, what=f"wrong logits after {start} tokens for {shape}")
             equal(cache.length, start, what="wrong length of the cache")
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill_flash(model, ids[:, :1], cache))
+        equal(cache.length, length, what="wrong length of the cache after CacheFull")
         room = integer(rng, 1, length - 1)
         cache = student.KVCache(kit.config, rows, room, dtype=torch.float64)
         raises("CacheFull", lambda model=model, ids=ids, cache=cache: student.prefill_flash(model, ids, cache))
@@ -339,7 +346,7 @@ def test_random_models_in_random_chunks(student, rng):
 
 @checks("prefill_flash")
 def test_a_long_prompt_and_its_head(student, rng):
-    """500 tokens, fed 80 and 420; work: each chunk goes through whole, the head for the last token alone; gradients stay as they were"""
+    """work: 500 tokens in chunks of 80 and 420: a chunk goes through whole, the head for the last token only; gradient mode stays"""
     model, kit = small(student, rng, vocab_size=4000, num_hidden_layers=1, intermediate_size=48)  # more for a token than a tile's scores
     ids = random_ids(rng, 1, 500, 4000)
     cache = student.KVCache(kit.config, 1, 500, dtype=torch.float64)
@@ -360,7 +367,7 @@ def test_a_long_prompt_and_its_head(student, rng):
 
 @checks("prefill_flash")
 def test_tiles_are_passed_on(student, rng):
-    """work: as many FLOPs more as flash_attention takes with other tiles; 64 by 64 are the default; all is on the ids' device"""
+    """work: other tiles change the FLOPs exactly as in flash_attention; the default is 64 by 64; all on the ids' device"""
     model, kit = small(student, rng, vocab_size=29)
     config, before, length = kit.config, 20, 200
     heads = draw_heads(rng, 1, config.num_attention_heads, config.num_key_value_heads, length, before + length, config.head_dim)

@@ -27,6 +27,7 @@ from autograder.checking.checks.test_generation import (
 )
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state, ends_where_drawn
+from autograder.sandbox.protocol.worker_errors import StudentRaised
 
 
 def prompts(rng: torch.Generator, rows: int, length: int, vocab: int) -> torch.Tensor:
@@ -42,7 +43,7 @@ def integer(rng: torch.Generator, low: int, high: int) -> int:
 
 @checks("generate", weight=2)
 def test_random_windows(student, rng):
-    """random prompts, shorter and longer than block_size"""
+    """random prompts, shorter and longer than block_size: no call gets more than the last block_size tokens"""
     for length, block_size in ((1, 1), (4, integer(rng, 3, 8)), (11, integer(rng, 3, 8)), (6, 1)):
         vocab = 97
         idx = prompts(rng, 3, length, vocab)
@@ -56,7 +57,7 @@ def test_random_windows(student, rng):
 
 @checks("generate", weight=2)
 def test_random_ends(student, rng):
-    """eight rows that end at random steps"""
+    """eight rows that end at random steps: an ended row is filled with EOS, and the loop stops when all have ended"""
     vocab = 9
     for _ in range(3):
         eos = integer(rng, 0, vocab)
@@ -70,16 +71,21 @@ def test_random_ends(student, rng):
 
 @checks("generate")
 def test_last_row_ends_first(student):
-    """one row ends at once, another never"""
+    """rows that end at the first new token or never, and a prompt with EOS in the middle: the new tokens are right"""
     model = Toy(after_last([1, 2, 1, 0, 3]))
     idx = torch.tensor([[1], [3], [4]])  # 1, 2, 1, 2, ... without end; 3, 0; 4, 3, 0
     got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=0)
     equal(got, torch.tensor([[2, 1, 2, 1, 2, 1], [0] * 6, [3, 0, 0, 0, 0, 0]]))
+    got = generated(student, model, idx[:1], max_new_tokens=540, block_size=2, temperature=0.0, eos_token_id=0)
+    equal(got, torch.tensor([[2, 1] * 270]), what="wrong tokens of a row that never ends")
+    prompt = [4, 0, 7, 0, 2, 9]
+    got = generated(student, Toy(after_all(12)), torch.tensor([prompt]), max_new_tokens=5, block_size=5, temperature=0.0, eos_token_id=0)
+    equal(got, torch.tensor([unroll(after_all(12), prompt, 5, 5, 0)]), what="wrong tokens after a prompt with EOS in it")
 
 
 @checks("generate")
 def test_end_at_the_limit(student):
-    """EOS as the very last token, a limit that cuts one step before it, and no token; gradient mode is the caller's after each"""
+    """EOS at the limit, one step after the limit, or a limit of 0: the tokens are right, and gradient mode is as before"""
     for steps, want in ((3, [[2, 3, 0]]), (2, [[2, 3]]), (0, [[]])):
         for gradients in (True, False):
             model, idx = Toy(after_last([1, 2, 3, 0])), torch.tensor([[0, 1]])
@@ -92,7 +98,7 @@ def test_end_at_the_limit(student):
 
 @checks("generate")
 def test_one_call_a_step(student, rng):
-    """one call of the model a step for the whole batch, gradients off"""
+    """the model is called once per step for the whole batch, without recording gradients"""
     idx = prompts(rng, 5, 3, 10)
     model = Toy(after_all(10))
     got = generated(student, model, idx, max_new_tokens=7, block_size=ROOMY, temperature=0.0)
@@ -108,7 +114,7 @@ def test_one_call_a_step(student, rng):
 
 @checks("generate")
 def test_three_hundred_rows_end_together(student):
-    """three hundred rows in one call, all of which end at the same step"""
+    """three hundred rows that end at the same step share one call of the model per step"""
     model = Toy(after_last([1, 2, 0]))
     idx = torch.zeros(300, 1, dtype=torch.int64)
     got = generated(student, model, idx, max_new_tokens=6, block_size=ROOMY, temperature=0.0, eos_token_id=2)
@@ -118,7 +124,7 @@ def test_three_hundred_rows_end_together(student):
 
 @checks("generate")
 def test_a_vocabulary_of_fifty_thousand(student):
-    """tokens at the end of a large vocabulary, EOS among them"""
+    """tokens at the end of a large vocabulary, EOS among them: the generated tokens are right"""
     end = 49_999
     following = [1] * 50_000
     following[7], following[40_000] = 40_000, end
@@ -129,7 +135,7 @@ def test_a_vocabulary_of_fifty_thousand(student):
 
 @checks("generate")
 def test_a_large_top_k(student, rng):
-    """a top_k of 120 keeps 120"""
+    """with a top_k of 120, only the 120 best tokens are drawn"""
     # Of 4,000 draws over 120 nearly equal tokens none is among the last 70 with a probability below 1e-1000.
     model = Toy(always([-1e-3 * i for i in range(200)]))
     idx, generator = torch.zeros(4_000, 1, dtype=torch.int64), student.generator(integer(rng, 0, 2**31))
@@ -140,7 +146,7 @@ def test_a_large_top_k(student, rng):
 
 @checks("generate")
 def test_logits_of_any_precision(student):
-    """a model that works in half precision or in float64, greedily and drawn, and prompts that lie in columns"""
+    """a model in half precision or float64, greedy and drawn, with a transposed prompt: the tokens are right"""
     logits_of, idx = after_all(10), torch.tensor([[3, 9], [1, 2], [4, 6]]).t()
     want = torch.tensor([unroll(logits_of, row, 3, ROOMY) for row in idx.tolist()])
     for dtype in (torch.float16, torch.bfloat16, torch.float64):
@@ -152,7 +158,7 @@ def test_logits_of_any_precision(student):
 
 @checks("generate")
 def test_random_settings(student, rng):
-    """frequencies under a random temperature, a top_k and a top_p"""
+    """drawn tokens have the expected frequencies at a random temperature, with top_k and with top_p"""
     # False alarm: at most 1e-10 for each setting (see the top of the visible checks).
     idx = torch.zeros(4_000, 2, dtype=torch.int64)
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))
@@ -177,7 +183,7 @@ def test_random_settings(student, rng):
 
 @checks("generate")
 def test_settings_that_are_not_given(student):
-    """left out, the temperature is 1, and top_k and top_p are off: the tokens are those of a call that says so"""
+    """without settings the tokens are the same as with temperature 1, top_k None and top_p None"""
     # One token of 1,500 holds half, no two are equal: of 2,000 rows at a temperature of 1.01, about 36 draw another token.
     model, idx = Toy(always([*(-2e-4 * i for i in range(1_499)), 7.2])), torch.zeros(2_000, 1, dtype=torch.int64)
     options = {"max_new_tokens": 1, "block_size": 3}
@@ -188,7 +194,7 @@ def test_settings_that_are_not_given(student):
 
 @checks("generate")
 def test_meta_device_in_three_rows(student):
-    """three rows on the meta device and on an emulated GPU, with and without an EOS: no tensor is made elsewhere"""
+    """three rows on the meta device or an emulated GPU, with and without EOS: every new tensor is on that device"""
     for eos in (2, None):
         options = {"max_new_tokens": 3, "block_size": 1, "temperature": 0.0, "eos_token_id": eos}
         on_one_device(student.generate.on_meta(Toy(after_last([3, 0, 1, 2])), torch.tensor([[0, 1], [1, 1], [3, 0]]), **options))
@@ -197,7 +203,7 @@ def test_meta_device_in_three_rows(student):
 
 @checks("generate")
 def test_a_module_in_training(student):
-    """a torch module in two modes, of which rows end at different steps: its parts keep their modes"""
+    """the parts of a torch module keep their training or evaluation modes, also if rows end at different steps"""
     for training in (False, True):
         model = in_two_modes(student, training=training)
         got = generated(student, model, torch.tensor([[0, 4], [0, 2]]), max_new_tokens=3, block_size=1, temperature=0.0, eos_token_id=2)
@@ -211,7 +217,7 @@ A_HAIR = [8.0, 7.9, 8.001, 8.0]
 
 @checks("generate")
 def test_best_by_a_hair(student):
-    """logits are told apart as finely as float32 can, greedily and at a low temperature"""
+    """logits are not rounded: a slightly better token is chosen, greedily and at a very low temperature"""
     # At temperature 4e-5 the two runners-up together have exp(-25) times 2 of the best one's probability: 3e-11 a draw.
     idx = torch.zeros(5, 1, dtype=torch.int64)
     for temperature in (0.0, 4e-5):
@@ -221,7 +227,7 @@ def test_best_by_a_hair(student):
 
 @checks("generate")
 def test_steps_are_independent(student, rng):
-    """the second draw does not know the first"""
+    """the draws of two steps are independent"""
     # False alarm: at most 1e-10. Of two independent draws over 4 equal tokens a quarter are the same.
     idx = torch.zeros(4_000, 1, dtype=torch.int64)
     got = generated(
@@ -233,7 +239,7 @@ def test_steps_are_independent(student, rng):
 
 @checks("generate")
 def test_random_generators(student, rng):
-    """other seeds, other tokens; no generator, fresh tokens; greedy draws nothing"""
+    """another seed gives other tokens; without a generator each run differs; greedy decoding draws nothing"""
     # Two unrelated runs of 64 tokens over 8 equal ones agree with probability 2 ** -192.
     idx = torch.zeros(2, 1, dtype=torch.int64)
     options = {"max_new_tokens": 32, "block_size": 3}
@@ -262,7 +268,7 @@ def test_random_generators(student, rng):
 
 @checks("generate")
 def test_drawn_ends(student, rng):
-    """drawn tokens: after its first EOS each row is EOS, and the run stops when the last row has ended"""
+    """drawn tokens: a row is filled with EOS after its first EOS, and the loop stops when all rows have ended"""
     # EOS comes with 1/4 in each step: all 6 rows have ended by step 120 but for a probability of 6 * 0.75 ** 120 < 1e-14.
     idx = prompts(rng, 6, 2, 4)
     model = Toy(always([0.0] * 4))
@@ -276,11 +282,11 @@ def test_drawn_ends(student, rng):
 
 @checks("generate")
 def test_after_an_error_of_the_loop_itself(student):
-    """what raises need not be the model: settings that the sampler refuses, logits that are none; the model's error comes out"""
+    """gradient mode is as before after any error, of the sampler or the model; an error of the model reaches the caller"""
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({"top_p": -1.0}, always(FOUR)), ({}, lambda ids: None)):
         for gradients in (True, False):
             with caller(student, gradients=gradients):
-                with suppress(Exception):  # of which kind is not said
+                with suppress(StudentRaised):  # of which kind is not said
                     student.generate(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)
                 as_the_caller_has_it(student, gradients, "after an exception")
     model = Toy(after_last([1, 2, 3, 0]), breaks_at=3)
@@ -291,7 +297,7 @@ def test_after_an_error_of_the_loop_itself(student):
 
 @checks("generate")
 def test_a_long_prompt(student):
-    """a prompt of 9,000 tokens: all of it comes back, with what follows"""
+    """a prompt of 9,000 tokens is returned whole, followed by the new tokens"""
     idx = torch.arange(9_000)[None] % 10
     got = generated(student, Toy(after_all(10)), idx, max_new_tokens=3, block_size=4, temperature=0.0)
     equal(got, torch.tensor([unroll(after_all(10), idx[0].tolist(), 3, 4)]))
@@ -299,7 +305,7 @@ def test_a_long_prompt(student):
 
 @checks("generate")
 def test_an_answer_stays_as_it_is(student):
-    """two prompts of one shape: the second answer does not write over the first"""
+    """two calls, each with two rows of the same shape: the first result is unchanged after the second call"""
     both = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5, 6], [7, 8]])
     model, options = after_all(10), {"max_new_tokens": 4, "block_size": ROOMY, "temperature": 0.0}
     for idx, got in zip(both, student.generate.again(*([model, idx] for idx in both), **options), strict=True):
@@ -312,7 +318,7 @@ def test_an_answer_stays_as_it_is(student):
 
 @checks("stream", weight=2)
 def test_stream_random(student, rng):
-    """random prompts, windows and ends"""
+    """random prompts, block sizes and EOS: the tokens and the length of every call are right"""
     vocab = 11
     for length in (1, 5, 9):
         block_size, eos = integer(rng, 2, 8), integer(rng, 0, vocab)
@@ -358,7 +364,7 @@ def test_stream_settings(student, rng):
 
 @checks("stream")
 def test_stream_of_settings_that_are_not_given(student):
-    """left out, the temperature is 1, and top_k and top_p are off: the tokens are those of a call that says so"""
+    """without settings the tokens are the same as with temperature 1, top_k None and top_p None"""
     # One token of 20,000 holds half, no two are equal: a temperature of 1.01 draws another token in 1 of 40 steps.
     model, options = always([9.9, *(-1e-5 * i for i in range(19_999))]), {"max_new_tokens": 150, "block_size": 2}
     plain = streamed(student, model, [3], generator=student.generator(8), **options)
@@ -368,7 +374,7 @@ def test_stream_of_settings_that_are_not_given(student):
 
 @checks("stream")
 def test_stream_follows_its_generator(student, rng):
-    """other seeds, other tokens; the same seed, the tokens of generate, up to a drawn EOS"""
+    """an equal seed gives the tokens of generate, up to a drawn EOS; another seed gives other tokens"""
     seed, other = torch.randint(2**31, (2,), generator=rng).tolist()
     options = {"max_new_tokens": 40, "block_size": 7}
     uniform = always([0.0] * 16)
@@ -393,7 +399,7 @@ def test_stream_follows_its_generator(student, rng):
 
 @checks("stream")
 def test_two_streams_at_once(student):
-    """two streams side by side do not disturb each other"""
+    """two streams read in turn do not disturb each other, and the model is called once per token"""
     options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
     models = [Toy(after_all(10)), Toy(after_all(10))]
     streams = [iter(student.stream(m, torch.tensor([p]), **options)) for m, p in zip(models, ([1, 2], [3]), strict=True)]
@@ -408,7 +414,7 @@ def test_two_streams_at_once(student):
 
 @checks("stream")
 def test_two_streams_of_one_prompt(student):
-    """a second stream of the same ids says the same: the first has not written into them"""
+    """a second stream of the same ids gives the same tokens: the first stream does not write into the ids"""
     for prompt in ([3, 1, 4, 1], [3, 1, 4, 1, 5, 9]):  # the second fills the window
         options, model, idx = {"max_new_tokens": 5, "block_size": 6, "temperature": 0.0}, Toy(after_all(10)), torch.tensor([prompt])
         first, second = (iter(made) for made in student.stream.again([model, idx], [model, idx], **options))
@@ -420,7 +426,7 @@ def test_two_streams_of_one_prompt(student):
 
 @checks("stream")
 def test_stream_ends_at_the_limit(student):
-    """EOS as the very last token, long before the limit, a limit that cuts one step before it, and no token"""
+    """max_new_tokens before, at or after EOS, or 0: the tokens and the number of calls are right"""
     for steps, want in ((3, [2, 3, 0]), (8, [2, 3, 0]), (2, [2, 3]), (1, [2]), (0, [])):
         model = Toy(after_last([1, 2, 3, 0]))
         got = streamed(student, model, [0, 1], max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=0)
@@ -430,7 +436,7 @@ def test_stream_ends_at_the_limit(student):
 
 @checks("stream")
 def test_stream_of_a_vocabulary_of_fifty_thousand(student):
-    """tokens at the end of a large vocabulary, EOS among them"""
+    """tokens at the end of a large vocabulary, EOS among them: the streamed tokens are right"""
     following = [1] * 50_000
     following[7], following[40_000] = 40_000, 49_999
     model = Toy(after_last(following))
@@ -441,7 +447,7 @@ def test_stream_of_a_vocabulary_of_fifty_thousand(student):
 
 @checks("stream")
 def test_stream_leaves_no_trace_under_any_setting(student):
-    """between two tokens gradient mode is the caller's, with a generator, filters and an EOS too; and after an error"""
+    """with every setting, gradient mode is as the caller set it, between two tokens and after an error"""
     for options in ({"generator": 1}, {"top_k": 1}, {"top_p": 0.05}, {"eos_token_id": 0}, {"temperature": 0.0}, {"block_size": 1}):
         for gradients in (True, False):
             model = Toy(after_last([1, 2, 0]))
@@ -463,7 +469,7 @@ def test_stream_leaves_no_trace_under_any_setting(student):
     for options, logits_of in (({"top_k": 0}, always(FOUR)), ({}, lambda ids: None)):
         for gradients in (True, False):
             with caller(student, gradients=gradients):
-                with suppress(Exception):  # of which kind is not said
+                with suppress(StudentRaised):  # of which kind is not said
                     next(iter(student.stream(Toy(logits_of), torch.tensor([[0]]), max_new_tokens=2, block_size=ROOMY, **options)))
                 as_the_caller_has_it(student, gradients, "after an exception")
     broken = iter(student.stream(Toy(after_last([1, 2, 0]), breaks_at=1), torch.tensor([[0]]), max_new_tokens=4, block_size=ROOMY))
@@ -472,7 +478,7 @@ def test_stream_leaves_no_trace_under_any_setting(student):
 
 @checks("stream")
 def test_stream_of_a_module_in_training(student):
-    """a torch module in two modes, streamed: its parts keep their modes"""
+    """the parts of a torch module keep their training or evaluation modes while tokens are streamed"""
     for training in (False, True):
         model = in_two_modes(student, training=training)
         tokens = iter(student.stream(model, torch.tensor([[3]]), max_new_tokens=4, block_size=2, temperature=0.0))

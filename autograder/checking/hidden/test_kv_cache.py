@@ -73,7 +73,7 @@ def too_much(twin: Twin, layer: int, t: int) -> Callable[[], Any]:
 
 @checks("KVCache", weight=2)
 def test_random_appends(student, rng):
-    """random shapes, layers in any order, a full cache, a reset"""
+    """random shapes, layers in any order, a full cache and a reset: append returns all keys and values stored so far"""
     for shape in SHAPES:
         config = small_config(**shape)
         layers, batch, max_len = config.num_hidden_layers, integer(rng, 1, 3), integer(rng, 5, 9)
@@ -99,7 +99,7 @@ def test_random_appends(student, rng):
 
 @checks("KVCache")
 def test_filled_to_the_brim(student, rng):
-    """all of max_len in one append, one token too many, and a cache for one token"""
+    """an append may fill the whole cache, even a cache for one token; one token more raises CacheFull"""
     for max_len in (1, 6):
         twin = Twin(student, rng, small_config(num_hidden_layers=1), 2, max_len)
         for kind in ("ValueError", "CacheFull"):
@@ -112,7 +112,7 @@ def test_filled_to_the_brim(student, rng):
 
 @checks("KVCache")
 def test_caches_are_apart(student, rng):
-    """caches of one shape and of others, in three dtypes, filled in turn, and with numbers of all magnitudes"""
+    """four caches of several shapes and dtypes, filled in turn: no cache affects another, and numbers of all magnitudes are stored"""
     twins = [
         Twin(student, rng, small_config(), 1, 7),
         Twin(student, rng, small_config(num_key_value_heads=4), 3, 5, dtype=torch.bfloat16),
@@ -138,7 +138,7 @@ def test_caches_are_apart(student, rng):
 
 @checks("KVCache")
 def test_keys_and_values_elsewhere(student):
-    """on the meta device: what two layers give in turn is there, in the cache's dtype"""
+    """a cache on the meta device: append returns keys and values on the meta device"""
     cache = student.KVCache(small_config(), 3, 9, torch.bfloat16, "meta")
     for t in (4, 1):
         new = torch.ones(3, 2, t, 6, dtype=torch.bfloat16)
@@ -148,7 +148,7 @@ def test_keys_and_values_elsewhere(student):
 
 @checks("KVCache")
 def test_bytes_of_the_day_before(student, rng):
-    """nbytes is 2 L K Dh values for each token of room"""
+    """nbytes is that of 2 L K Dh values for each token of room"""
     for shape in SHAPES:
         config, batch, max_len = small_config(**shape), integer(rng, 1, 4), integer(rng, 1, 90)
         for dtype, size in ((torch.float32, 4), (torch.float16, 2), (torch.float64, 8)):
@@ -162,7 +162,7 @@ def test_bytes_of_the_day_before(student, rng):
 
 @checks("KVCache")
 def test_writes_one_layers_new_tokens(student, rng):
-    """work: what is written does not depend on max_len, on the layers, or on what is there"""
+    """work: an append writes about as much, whatever max_len, the number of layers and the tokens already stored"""
     written = []
     for layers, max_len, n in ((1, 8, 0), (6, 700, 600)):
         config = small_config(num_hidden_layers=layers, num_key_value_heads=2, head_dim=16)
@@ -184,7 +184,7 @@ def test_writes_one_layers_new_tokens(student, rng):
 
 @checks("KVCache")
 def test_memory_stays_at_a_reset(student, rng):
-    """work: after a reset the same memory is written over, and length is a whole number throughout"""
+    """work: after a reset the same memory is used again; length is an int"""
     cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=2, head_dim=16), 2, 300)
     old, new = torch.randn(2, 2, 200, 16, generator=rng), torch.randn(2, 2, 1, 16, generator=rng)
     for layer in (0, 1):
@@ -207,7 +207,7 @@ def test_memory_stays_at_a_reset(student, rng):
 
 @checks("KVCache")
 def test_a_refused_append_writes_nothing(student):
-    """work: an append that does not fit changes no memory, not even the free slots"""
+    """work: an append that does not fit writes nothing, not even into the free slots"""
     cache = student.KVCache(small_config(num_hidden_layers=2, num_key_value_heads=4, head_dim=16), 2, 8)
     old, new = torch.ones(2, 4, 3, 16), torch.full((2, 4, 6, 16), 2.0)
     cache.append(0, old, old)
@@ -226,7 +226,7 @@ def test_a_refused_append_writes_nothing(student):
 
 @checks("KVCache")
 def test_no_append_moves_what_is_there(student, rng):
-    """work: token by token, no append writes more than another"""
+    """work: no append of one token writes much more than another"""
     cache = student.KVCache(small_config(num_hidden_layers=6, num_key_value_heads=2, head_dim=16), 2, 100)
     written, tokens = [], []
     for _ in range(70):
@@ -246,7 +246,7 @@ def test_no_append_moves_what_is_there(student, rng):
 
 @checks("forward_cached", weight=3)
 def test_random_chunks(student, rng):
-    """random models, random texts, cut at random"""
+    """random models and texts, cut at random: the logits equal those of the model without a cache"""
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=29, **shape)
         rows, length = integer(rng, 1, 3), integer(rng, 6, 15)
@@ -261,7 +261,7 @@ def test_random_chunks(student, rng):
 
 @checks("forward_cached", weight=2)
 def test_random_chunks_of_tiny(student, rng):
-    """tiny: 40 tokens in chunks and one by one"""
+    """the model tiny, 40 tokens in chunks and one by one: the logits equal those of the model without a cache"""
     ids = random_ids(rng, 2, 40, 1000)
     want = whole()(ids)
     model = student.model("tiny", dtype=torch.float64)
@@ -273,13 +273,13 @@ def test_random_chunks_of_tiny(student, rng):
 
 @checks("forward_cached")
 def test_logits_of_a_chunk_stay(student, rng):
-    """two texts, one after the other: the first one's logits stay"""
+    """two texts in turn: the logits of the first text stay the same"""
     answers_of_two_texts(student, rng, student.forward_cached, stored=5, t=3, every_logit=True)
 
 
 @checks("forward_cached")
 def test_too_much_for_the_cache(student, rng):
-    """a text longer than the cache: CacheFull, what was there still serves, and gradients are as they were"""
+    """a text that does not fit raises CacheFull; stored tokens stay usable, and gradient mode stays as it was"""
     model, kit = small(student, rng)
     ids = random_ids(rng, 1, 6, 13)
     cache = student.KVCache(kit.config, 1, 6, dtype=torch.float64)
@@ -300,7 +300,7 @@ def test_too_much_for_the_cache(student, rng):
 
 @checks("forward_cached")
 def test_pieces_elsewhere(student):
-    """on the meta device: two texts in two pieces, the second of one token"""
+    """ids on the meta device, two rows in two chunks: every new tensor is on the meta device"""
     cache = student.KVCache(tiny_config(), 2, 9, device="meta")
     for t in (5, 1):
         on_one_device(student.forward_cached.on_meta(student.model("tiny", device="meta"), torch.ones(2, t, dtype=torch.int64), cache))
@@ -308,7 +308,7 @@ def test_pieces_elsewhere(student):
 
 @checks("forward_cached")
 def test_low_precision(student, rng):
-    """bfloat16: the logits stay bfloat16, and their error is no larger than rounding explains"""
+    """bfloat16: the logits are bfloat16, with at most twice the error of PyTorch's own"""
     # bfloat16 has no odd whole number above 256: positions belong in integers.
     for rows, sizes in ((2, [16, 7, 1]), (1, [280, 39, 1])):
         ids = random_ids(rng, rows, sum(sizes), 1000)
@@ -329,7 +329,7 @@ def test_low_precision(student, rng):
 
 @checks("forward_cached")
 def test_step_behind_a_long_text(student, reference, rng):
-    """a chunk after 2,100 tokens of a model that allows for 5,000, and gradients as they were"""
+    """a chunk after 2,100 tokens gets the right logits; the caller's gradient mode is restored"""
     config = small_config(max_position_embeddings=5_000, head_dim=4)
     weights = small_weights(rng, config).to(device="cpu", dtype=torch.float64)
     ids = random_ids(rng, 1, 2_103, config.vocab_size)
@@ -344,7 +344,7 @@ def test_step_behind_a_long_text(student, reference, rng):
 
 @checks("forward_cached")
 def test_chunk_costs_its_tokens(student, rng):
-    """work: each chunk costs as many positions as it has tokens"""
+    """work: a chunk costs as many positions as it has tokens"""
     ids = random_ids(rng, 2, 12, 1000)
     model = student.model("tiny")
     cache = student.KVCache(tiny_config(), 2, 12)
@@ -363,7 +363,7 @@ def test_chunk_costs_its_tokens(student, rng):
 
 @checks("prefill", weight=2)
 def test_prefill_random(student, rng):
-    """random models, prompts in one, two or three chunks"""
+    """random models, prompts in one, two or three chunks: the logits after each chunk are right"""
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=17, **shape)
         ids = random_ids(rng, 2, 9, 17)
@@ -379,7 +379,7 @@ def test_prefill_random(student, rng):
 
 @checks("prefill")
 def test_prefill_of_many_rows(student, rng):
-    """a dozen rows at once, and their next chunk"""
+    """a dozen rows and their next chunk: the logits are right"""
     model, kit = small(student, rng, vocab_size=17)
     ids = random_ids(rng, 12, 7, 17)
     cache = student.KVCache(kit.config, 12, 7, dtype=torch.float64)
@@ -389,7 +389,7 @@ def test_prefill_of_many_rows(student, rng):
 
 @checks("prefill")
 def test_prefill_of_a_cache_on_another_device(student):
-    """on the meta device: positions and mask of three pieces of a text are on the ids' device, also of one token"""
+    """ids on the meta device, a text in three chunks: every new tensor is on the meta device"""
     cache = student.KVCache(tiny_config(), 3, 9, device="meta")
     for t in (1, 4, 1):
         on_one_device(student.prefill.on_meta(student.model("tiny", device="meta"), torch.ones(3, t, dtype=torch.int64), cache))
@@ -397,13 +397,13 @@ def test_prefill_of_a_cache_on_another_device(student):
 
 @checks("prefill")
 def test_logits_of_a_prompt_stay(student, rng):
-    """two prompts, one after the other: the first one's logits stay"""
+    """two prompts in turn: the logits of the first prompt stay the same"""
     answers_of_two_texts(student, rng, student.prefill, stored=0, t=4)
 
 
 @checks("prefill")
 def test_prefill_of_another_model(student, rng):
-    """the same prompt, a short or a long one, through another model of the same shape"""
+    """the same prompt, short or long, through two models of the same shape: each model gives its own logits"""
     short, long = (random_ids(rng, 2, length, 17) for length in (6, 2 * integer(rng, 140, 190) + 1))
     for ids in (short, short, long, long):
         model, kit = small(student, rng, vocab_size=17)
@@ -414,7 +414,7 @@ def test_prefill_of_another_model(student, rng):
 
 @checks("prefill")
 def test_prefill_work(student, rng):
-    """work: a prompt passes once, in the dtype of the model"""
+    """work: a prompt of n tokens costs n positions, and the logits have the model's dtype"""
     ids = random_ids(rng, 1, 30, 1000)
     cache = student.KVCache(tiny_config(), 1, 32)
     with student.counting() as work:
@@ -430,7 +430,7 @@ def test_prefill_work(student, rng):
 
 @checks("decode_step", weight=2)
 def test_decode_random(student, rng):
-    """random models, three rows, steps to the cache's end"""
+    """random models, three rows, steps until the cache is full: the logits are right, and one more step raises CacheFull"""
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=17, **shape)
         ids = random_ids(rng, 3, 8, 17)
@@ -447,7 +447,7 @@ def test_decode_random(student, rng):
 
 @checks("decode_step")
 def test_decode_work(student, rng):
-    """work: a step costs one position, however long the text is"""
+    """work: a step costs one position per row, however long the text is"""
     for rows, length in ((1, 40), (3, 150)):
         ids = random_ids(rng, rows, length + 1, 1000)
         model, cache = student.model("tiny"), student.KVCache(tiny_config(), rows, length + 8)
@@ -463,13 +463,13 @@ def test_decode_work(student, rng):
 
 @checks("decode_step")
 def test_logits_of_a_step_stay(student, rng):
-    """two steps, one after the other: the first one's logits stay"""
+    """two steps in turn: the logits of the first step stay the same"""
     answers_of_two_texts(student, rng, student.decode_step, stored=6, t=1)
 
 
 @checks("decode_step")
 def test_decode_of_two_texts(student, rng):
-    """two texts of one length, each in its cache: the same next token, and each has its own logits"""
+    """two texts of one length with the same newest token, each in its own cache: each text gets its own logits"""
     model, kit = small(student, rng, vocab_size=17)
     ids = random_ids(rng, 2, 6, 17)
     ids[1, 5] = ids[0, 5]
@@ -485,7 +485,7 @@ def test_decode_of_two_texts(student, rng):
 
 @checks("generate_cached", weight=2)
 def test_random_texts(student, rng):
-    """random models, batches, windows and ends, greedy: the tokens of the loop without a cache"""
+    """greedy, random models, batches, windows and EOS tokens: the same tokens as without a cache"""
     windows = ((1, ROOMY), (integer(rng, 2, 6), integer(rng, 6, 9)), (12, integer(rng, 3, 9)), (integer(rng, 2, 9), ROOMY))
     for shape, (length, block_size) in zip(SHAPES, windows, strict=True):
         model, kit = small(student, rng, vocab_size=41, **shape)
@@ -503,7 +503,7 @@ def test_random_texts(student, rng):
 
 @checks("generate_cached", weight=2)
 def test_one_run_after_another(student, rng):
-    """runs of different models, rows and lengths one after another"""
+    """runs with different models, rows, lengths and dtypes in turn: no run affects a later run"""
     for shape in (SHAPES[2], SHAPES[3], SHAPES[2]):
         model, kit = small(student, rng, vocab_size=23, **shape)
         for rows, length in ((2, 7), (1, 3), (2, 7)):
@@ -538,7 +538,7 @@ def test_one_run_after_another(student, rng):
 
 @checks("generate_cached")
 def test_cached_answers_stay(student, rng):
-    """two prompts of one shape: the second answer is not written over the first"""
+    """two prompts of one shape: the second result does not overwrite the first"""
     model, kit = small(student, rng, vocab_size=23)
     prompts = [random_ids(rng, 2, 4, 23) for _ in range(2)]
     options = {"max_new_tokens": 5, "block_size": ROOMY, "temperature": 0.0}
@@ -548,7 +548,7 @@ def test_cached_answers_stay(student, rng):
 
 @checks("generate_cached")
 def test_edges_of_the_window(student, rng):
-    """prompt and window of equal length, a window of 1, a text that just fits, a long prompt"""
+    """a prompt as long as the window, a window of 1, a text that just fits, a long prompt: the same tokens as without a cache"""
     model, kit = small(student, rng, vocab_size=23, num_hidden_layers=3)
     long = 2 * integer(rng, 140, 190) + 1
     for length, block_size, steps in ((6, 6, 5), (7, 6, 5), (5, 1, 4), (4, 9, 6), (4, 9, 5), (1, 2, 4), (4, 9, 7), (long, long + 1, 4)):
@@ -560,7 +560,7 @@ def test_edges_of_the_window(student, rng):
 
 @checks("generate_cached", weight=2)
 def test_work_of_random_sizes(student, reference, rng):
-    """work: T0 + G - 1 positions a row, where the text just fits, for one token and for a hundred"""
+    """work: T0 + G - 1 positions per row, if the text just fits, for one new token and for a hundred"""
     for rows, t0, g in ((2, integer(rng, 5, 30), integer(rng, 4, 9)), (1, integer(rng, 5, 30), 1), (1, integer(rng, 5, 12), 100)):
         idx = random_ids(rng, rows, t0, 1000)
         with student.counting() as work:
@@ -575,7 +575,7 @@ def test_work_of_random_sizes(student, reference, rng):
 
 @checks("generate_cached")
 def test_work_where_rows_end(student, rng):
-    """work: with EOS no more than T0 + n - 1 positions a row, for the n tokens that the longest row has"""
+    """work: with EOS at most T0 + n - 1 positions per row, where n is the number of new tokens of the longest row"""
     for rows in (1, 2):
         idx = random_ids(rng, rows, integer(rng, 5, 20), 1000)
         options = {"max_new_tokens": 12, "block_size": ROOMY, "temperature": 0.0}
@@ -595,7 +595,7 @@ def test_work_where_rows_end(student, rng):
 
 @checks("generate_cached")
 def test_random_generators(student, rng):
-    """the same generator state, the same tokens; other seeds, others; greedy draws nothing"""
+    """equal generator states give equal tokens, other states give others; greedy decoding draws nothing"""
     # Two unrelated runs of 48 tokens over 8 equal ones agree with probability 2 ** -144.
     model, idx = believing(student, [[0.0] * 8] * 8), torch.zeros(2, 1, dtype=torch.int64)
     options = {"max_new_tokens": 24, "block_size": 16}
@@ -612,6 +612,9 @@ def test_random_generators(student, rng):
     that(not torch.equal(*unseeded), "two runs without a generator gave the same tokens", cause="Then torch's global state is drawn from.")
     draws_from_the_global_state(lambda **watched: student.generate_cached(model, idx, **options, **watched))
     that(len({tuple(column) for column in first[:, 1:].T.tolist()}) > 1, "every step drew the same tokens", cause="Each step draws again.")
+    generator = student.generator(one)
+    parts = [student.generate_cached(model, idx, generator=generator, max_new_tokens=n, block_size=16)[:, 1:] for n in (5, 18, 1)]
+    equal(torch.cat(parts, dim=1), first[:, 1:], what="three runs in turn from one generator do not give the tokens of one run")
     before = generator.get_state()
     student.generate_cached(model, idx, temperature=0.0, generator=generator, _rng_unchanged=True, **options)
     equal(generator.get_state(), before, what="greedy moved the generator")
@@ -619,7 +622,7 @@ def test_random_generators(student, rng):
 
 @checks("generate_cached")
 def test_random_settings(student, rng):
-    """frequencies under a random temperature with top_k and top_p, after a prefill, a step and a slide"""
+    """temperature, top_k and top_p give the right frequencies after a prefill, a decode step and a slide of the window"""
     # False alarm: at most 1e-10 for each setting and step (see autograder/checking/checks/test_generation.py).
     model, idx = believing(student, [FOUR] * 4), random_ids(rng, 1_000, 2, 4)
     tau = 0.4 + 2 * float(torch.rand((), generator=rng))
@@ -642,7 +645,7 @@ def test_random_settings(student, rng):
 
 @checks("generate_cached")
 def test_drawn_ends(student, rng):
-    """drawn tokens: after its first EOS each row is EOS, and the run stops when the last row has ended"""
+    """drawn tokens: a row is filled with EOS after its first EOS, and the run stops when the last row has ended"""
     # EOS comes with 1/4 in each step: all 6 rows have ended by step 120 but for a probability of 6 * 0.75 ** 120 < 1e-14.
     model, idx, eos = believing(student, [[0.0] * 4] * 4), random_ids(rng, 6, 2, 4), integer(rng, 0, 3)
     generator = student.generator(integer(rng, 0, 2**31 - 1))
@@ -652,7 +655,7 @@ def test_drawn_ends(student, rng):
 
 @checks("generate_cached")
 def test_ends_in_a_cycle(student, rng):
-    """tokens in a cycle: token 0 can be EOS, as any other, and an EOS anywhere in the prompt ends no row"""
+    """any token can be EOS, also token 0, and an EOS in the prompt ends no row"""
     order = torch.randperm(6, generator=rng).tolist()
     model = sure_after(student, [order[(order.index(token) + 1) % 6] for token in range(6)])
     for end in (0, integer(rng, 1, 5)):
@@ -661,11 +664,15 @@ def test_ends_in_a_cycle(student, rng):
         prompt = torch.tensor([[end, cycle[0]], [cycle[0], end]])
         got = generated(student, model, prompt, max_new_tokens=9, block_size=ROOMY, temperature=0.0, eos_token_id=end)
         equal(got, torch.tensor([[*cycle[1:], end], cycle]), what=f"EOS {end}, which is in each prompt: wrong tokens")
+    best = integer(rng, 33_000, 49_151)
+    wide = head_only(student, torch.float32, 1.0, {best: [1.0]}, V=49_152).there
+    got = generated(student, wide, torch.tensor([[3], [40_000]]), max_new_tokens=2, block_size=ROOMY, temperature=0.0)
+    equal(got, torch.full((2, 2), best), what="wrong tokens of a vocabulary of 49,152")
 
 
 @checks("generate_cached")
 def test_draws_without_settings(student, rng):
-    """no settings are temperature 1.0 and None for all others: the same draws from the same state"""
+    """by default temperature is 1.0, and top_k, top_p and EOS are None: the same draws from the same state"""
     # Of 24,000 draws 1 in 1,000 falls to the tokens that even top_p = 0.999 would cut: none with probability 4e-11.
     model, idx = believing(student, [[-0.09 * v for v in range(70)]] * 70), random_ids(rng, 4_000, 1, 70)
     seed, drawn = integer(rng, 0, 2**31 - 1), []
@@ -677,7 +684,7 @@ def test_draws_without_settings(student, rng):
 
 @checks("generate_cached")
 def test_gradients_after_a_run(student):
-    """gradients are as the caller had them, on or off, after a run that slides and after one that an exception may end"""
+    """gradient mode, on or off, is the same after the run as before, also if the window slides or an error is raised"""
 
     def run(temperature):
         ids = torch.ones(2, 4, dtype=torch.int64)
@@ -693,7 +700,7 @@ def test_gradients_after_a_run(student):
 
 @checks("generate_cached")
 def test_run_elsewhere(student):
-    """on the meta device: cache, ended rows and new tokens of three rows"""
+    """idx on the meta device, three rows with an EOS: every new tensor is on the meta device"""
     model, idx = student.model("tiny", device="meta"), torch.ones(3, 5, dtype=torch.int64)
     options = {"max_new_tokens": 3, "block_size": 6, "temperature": 0.0, "eos_token_id": 7}
     on_one_device(student.generate_cached.on_meta(model, idx, **options))

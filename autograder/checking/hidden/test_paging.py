@@ -42,7 +42,7 @@ LARGER = 170 * 1024
 
 @checks("BlockPool", weight=2)
 def test_long_stories_of_pools(student, rng):
-    """stories of pools of 1, 3 and 7 blocks"""
+    """random sequences of take, share and release, in pools of 1, 3 and 7 blocks: num_free and holders are right"""
     for num_blocks in (1, 3, 7):
 
         def play(story, num_blocks=num_blocks):
@@ -53,7 +53,7 @@ def test_long_stories_of_pools(student, rng):
 
 @checks("BlockPool")
 def test_pools_are_apart(student):
-    """two pools, and a refusal in one: neither knows of the other"""
+    """two pools: blocks taken from one pool, and a take that it refuses, do not change the other pool"""
     one, two = student.BlockPool(2), student.BlockPool(5)
     taken = [one.take(), one.take()]
     raises("OutOfBlocks", one.take, naming=2)
@@ -70,7 +70,7 @@ def test_pools_are_apart(student):
 
 @checks("BlockPool")
 def test_any_number_of_holders(student):
-    """a block with 300 holders: all of them count"""
+    """a block with 300 holders is free only after 300 releases"""
     many_holders(student, (255, 256, 300))
 
 
@@ -79,7 +79,7 @@ def test_any_number_of_holders(student):
 
 @checks("PagedSequence", weight=2)
 def test_long_stories_of_sequences(student, rng):
-    """stories with blocks of 1, 3, 4 and 5, in pools that are soon full"""
+    """random grow, fork, truncate and free, with blocks of 1, 3, 4 and 5, in pools that are soon full: slots are right"""
     written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
     for num_blocks, size in ((9, 1), (5, 3), (5, 4), (4, 5)):
 
@@ -91,7 +91,7 @@ def test_long_stories_of_sequences(student, rng):
 
 @checks("PagedSequence")
 def test_random_tables(student, rng):
-    """slots of random tables and parts"""
+    """the slots of random tables, of all tokens and of ranges of tokens, are right"""
     for _ in range(8):
         size, count = integer(rng, 1, 6), integer(rng, 1, 7)
         table = torch.randperm(20, generator=rng)[:count].tolist()
@@ -111,7 +111,7 @@ def test_random_tables(student, rng):
 
 @checks("PagedSequence")
 def test_a_table_of_any_size(student, rng):
-    """900 tokens in blocks of 10, grown piece by piece; slots asked at each step; two forks; blocks with numbers of five digits"""
+    """900 tokens in blocks of 10, grown in pieces and forked twice, and blocks with large numbers: slots are right"""
     pool = student.BlockPool(200)
     a, length = student.PagedSequence(pool, 10), 0
     for n in [*random_sizes(rng, 23), 877]:
@@ -137,7 +137,7 @@ def test_a_table_of_any_size(student, rng):
 
 @checks("PagedSequence")
 def test_refused_takes_nothing(student):
-    """a grow that is refused asks the pool for no block, for the contents of an idle one would be forgotten"""
+    """a grow that raises OutOfBlocks does not call pool.take, which would evict an idle block"""
     pool = student.BlockPool(3)
     a = student.PagedSequence(pool, 4)
     a.grow(6)
@@ -156,7 +156,7 @@ def test_refused_takes_nothing(student):
 
 @checks("PagedSequence")
 def test_forgotten_as_it_is_written_over(student):
-    """blocks of 5: of all blocks that a sequence has, only a part-full last one of its own is forgotten, as it grows"""
+    """grow calls pool.forget only for a part-full last block of the sequence's own"""
     pool = student.BlockPool(9)
     calls: list[int] = []
     pool.forget = calls.append
@@ -181,7 +181,7 @@ def test_forgotten_as_it_is_written_over(student):
 
 @checks("PagedSequence")
 def test_many_forks(student, rng):
-    """five forks of a part-full block: all but the last to grow take a copy, and all of them give everything back"""
+    """five sequences share a part-full block: each but the last to grow copies it; free returns all blocks to the pool"""
     pool = student.BlockPool(12)
     rows = [student.PagedSequence(pool, 4)]
     rows[0].grow(7)
@@ -204,7 +204,7 @@ def test_many_forks(student, rng):
 
 @checks("PagedKV", weight=2)
 def test_random_memory(student, rng):
-    """random shapes, layers, slots and copies, in 16 bits and in 64"""
+    """random shapes, layers, slots and copies, in bfloat16 and float64: keys and values are right"""
     for dtype in (torch.bfloat16, torch.float64):
         for _ in range(3):
             L, num_blocks, size, K, Dh = (integer(rng, low, 5) for low in (1, 4, 1, 1, 1))
@@ -233,7 +233,7 @@ def test_random_memory(student, rng):
 
 @checks("PagedKV")
 def test_one_to_many(student, rng):
-    """one block is copied into two, the first and the last of the memory; four slots of a block are written out of order"""
+    """one block copied to the first and to the last block, and four slots written out of order: keys and values are right"""
     kv, keys, values = memory_of(student, rng, num_blocks=4)
     kv.copy([(1, 0), (1, 3)])
     slots = torch.tensor([8, 10, 9, 11])
@@ -248,7 +248,7 @@ def test_one_to_many(student, rng):
 
 @checks("PagedKV")
 def test_large_in_every_size(student, rng):
-    """twelve layers, heads of width 96, 40,000 slots of one number, 15 copies; work: a read touches one layer"""
+    """work: twelve layers, heads of width 96, 40,000 slots, 15 copies: right contents; a read touches one layer only"""
     kv, keys, values = memory_of(student, rng, L=12, num_blocks=40, size=12, K=2, Dh=96)
     slots = torch.randperm(480, generator=rng)[:450]
     k, v = torch.randn(2, 450, 2, 96, generator=rng)
@@ -281,7 +281,7 @@ def test_large_in_every_size(student, rng):
 
 @checks("forward_paged", weight=2)
 def test_random_models_in_random_blocks(student, rng):
-    """random models, chunks and block sizes, forks on the way, a memory that was used before"""
+    """random models, chunks, block sizes and forks, in a memory that was used before: right logits"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=29, **shape)
@@ -314,7 +314,7 @@ def test_random_models_in_random_blocks(student, rng):
 
 @checks("forward_paged")
 def test_a_long_text_of_a_small_model(student, rng):
-    """480 tokens in chunks of 1, 299 and 180, blocks of 5; gradients on or off as before, after OutOfBlocks too"""
+    """480 tokens in chunks of 1, 299 and 180, blocks of 5: right logits; gradient mode is as before, also after OutOfBlocks"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     ids, kv = random_ids(rng, 1, 480, 29), filled(student, 100, 5, config=kit.config)
@@ -327,7 +327,7 @@ def test_a_long_text_of_a_small_model(student, rng):
 
 @checks("forward_paged")
 def test_work_of_a_long_text(student, rng):
-    """work: 24 tokens in chunks after a fork are 24 positions, and FLOPs as many as they take"""
+    """work: 24 tokens in chunks after a fork cost 24 positions, and the FLOPs of 24 tokens"""
     written(lambda *_: student.forward_paged(None, None, None, None))
     ids = random_ids(rng, 1, 64, 1000)
     model, kv = student.model("tiny"), filled(student, 20, 4, dtype=torch.float32)
@@ -347,7 +347,7 @@ def test_work_of_a_long_text(student, rng):
 
 @checks("paged_attention", weight=2)
 def test_random_rows_and_tables(student, rng):
-    """random rows, heads and blocks; large scores; 16 bits"""
+    """random rows, heads and blocks, large scores, bfloat16: the output is right"""
     for _ in range(10):
         K, group, size = integer(rng, 1, 3), integer(rng, 1, 3), integer(rng, 1, 6)
         lengths = [integer(rng, 1, 20) for _ in range(integer(rng, 1, 4))]
@@ -364,7 +364,7 @@ def test_random_rows_and_tables(student, rng):
 
 @checks("paged_attention", weight=2)
 def test_sixteen_bits_and_no_fewer_in_between(student, rng):
-    """bfloat16 and float16: as exact as the result can say, for it is worked out in float32 or better"""
+    """bfloat16 and float16: computed in float32 or better, and rounded only in the result"""
     for dtype, last_place in ((torch.bfloat16, 2**-7), (torch.float16, 2**-10)):
         q, keys, values, tables, lengths = draw_table(rng, [40, 7, 64, 273], 4, 2, 24, 8, dtype=dtype)
         for large in (1, 4):
@@ -375,7 +375,7 @@ def test_sixteen_bits_and_no_fewer_in_between(student, rng):
 
 @checks("paged_attention")
 def test_tables_of_any_size(student, rng):
-    """twelve rows, 620 columns, heads of width 112 in a group of eight; 40,000 slots"""
+    """twelve rows, 620 columns, eight query heads on one key/value head, 40,000 slots: the output is right"""
     lengths = [400, 1, 33, *(integer(rng, 1, 20) for _ in range(9))]
     for sizes, H, Dh, size, spare in ((lengths, 8, 112, 5, 3), ([620, *lengths[1:]], 2, 1, 1, 40_000)):
         q, keys, values, tables, counts = draw_table(rng, sizes, H, 1, Dh, size, spare=spare)
@@ -386,7 +386,7 @@ def test_tables_of_any_size(student, rng):
 
 @checks("paged_attention", weight=2)
 def test_scores_and_memory_of_any_size(student, rng):
-    """scores of some thousand, above and below zero; 1e30, -1e30 and 1.5e308 in slots of nobody"""
+    """scores of several thousand, positive and negative, and huge numbers in unused slots: the output is right"""
     for shift in (-4000.0, 4000.0):
         q, keys, values, tables, lengths = draw_table(rng, [6, 1, 13], 4, 2, 4, 4)
         nobody = (keys == 50.0).all(dim=-1).all(dim=-1)
@@ -401,7 +401,7 @@ def test_scores_and_memory_of_any_size(student, rng):
 
 @checks("paged_attention")
 def test_wider_tables(student, rng):
-    """a table with columns that no row needs, and a memory of other rows; work: a few columns at one time"""
+    """work: columns of the table that no row needs do not change the output; peak memory is a few columns of blocks"""
     for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.02)):
         q, keys, values, tables, lengths = draw_table(rng, [33, 160, 96], 6, 2, 16, 8, dtype=dtype)
         tables = torch.cat((tables, torch.zeros(3, 4, dtype=torch.int64)), dim=1)
@@ -416,7 +416,7 @@ def test_wider_tables(student, rng):
 
 @checks("paged_decode", weight=2)
 def test_random_rows_decode(student, rng):
-    """random models and rows, forks among them, rows that leave and come"""
+    """random models and rows, with forks, rows that end and rows that join: right logits in every step"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     for shape in SHAPES:
         model, kit = small(student, rng, vocab_size=29, **shape)
@@ -447,7 +447,7 @@ def test_random_rows_decode(student, rng):
 
 @checks("paged_decode")
 def test_a_large_batch(student, rng):
-    """eighteen rows of a small model, one of 350 tokens, in a block each"""
+    """eighteen rows of a small model, one of 350 tokens, blocks of 1: right logits"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kit = small(student, rng, vocab_size=29, num_hidden_layers=1)
     pool, kv = student.BlockPool(480), filled(student, 480, 1, config=kit.config)
@@ -461,7 +461,7 @@ def test_a_large_batch(student, rng):
 
 @checks("paged_decode")
 def test_one_pass_for_all_rows(student, rng):
-    """work: six rows are six positions a step; the weights are multiplied once for each, and read once for all, of 53 rows too"""
+    """work: six rows cost six positions a step; the weights are read once for all rows, also with 53 rows"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv = student.model("tiny"), filled(student, 30, 8, dtype=torch.float32)
     pool, ids = student.BlockPool(30), random_ids(rng, 6, 9, 1000)
@@ -493,7 +493,7 @@ def test_one_pass_for_all_rows(student, rng):
 
 @checks("paged_decode")
 def test_rows_are_not_gathered(student, rng):
-    """work: one row of 200 tokens beside seven of 9, and at no time the keys and values of all rows in hand"""
+    """work: one row of 200 tokens beside seven of 9: peak memory is far below the keys and values of all rows"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model, kv = student.model("tiny"), filled(student, 40, 8, dtype=torch.float32)
     pool, texts = student.BlockPool(40), [random_ids(rng, 1, n, 1000) for n in (200, *[9] * 7)]
@@ -512,7 +512,7 @@ def test_rows_are_not_gathered(student, rng):
 
 @checks("paged_decode", weight=2)
 def test_forks_that_do_not_fit(student, rng):
-    """two forks of a part-full block and one free block: refused, nothing changed, gradients neither; one of them alone fits"""
+    """two forks of a part-full block and one free block: OutOfBlocks, nothing has changed; one fork alone can grow"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.BlockPool(3), filled(student, 3, 4)
@@ -534,7 +534,7 @@ def test_forks_that_do_not_fit(student, rng):
 
 @checks("paged_decode", weight=2)
 def test_greedy_rows_from_a_shared_beginning(student):
-    """the ladder: rows that start from a beginning which another left in the pool: the tokens of the loop without a cache"""
+    """the ladder: rows that reuse a cached beginning: the tokens of the loop without a cache"""
     written(lambda *_: student.paged_decode(None, None, None, None))
     model = student.model("tiny", dtype=torch.float64)
     pool, kv = student.PrefixPool(60), filled(student, 60, 4)
@@ -557,7 +557,7 @@ def test_greedy_rows_from_a_shared_beginning(student):
 
 @checks("block_keys", weight=2)
 def test_random_keys(student, rng):
-    """random texts, block sizes and salts"""
+    """random texts, block sizes and salts give the right keys"""
     for _ in range(12):
         tokens = torch.randint(60_000, (integer(rng, 0, 30),), generator=rng).tolist()
         size, salt = integer(rng, 1, 7), bytes(torch.randint(256, (integer(rng, 0, 9),), generator=rng).tolist())
@@ -574,7 +574,7 @@ def test_random_keys(student, rng):
 
 @checks("PrefixPool", weight=2)
 def test_long_stories_of_prefix_pools(student, rng):
-    """stories of pools of 2, 3 and 6 blocks"""
+    """random publish, release, adopt and evict, in pools of 2, 3 and 6 blocks: find, num_free and holders are right"""
     for num_blocks in (2, 3, 6):
 
         def play(story, num_blocks=num_blocks):
@@ -585,7 +585,7 @@ def test_long_stories_of_prefix_pools(student, rng):
 
 @checks("PrefixPool")
 def test_evicted_in_the_order_of_rest(student, rng):
-    """five idle blocks, some of which are used again: they are evicted in the order in which they came to rest"""
+    """five idle blocks, some of them adopted and released again: the longest idle block is evicted first"""
     keys = [b"k" * 31 + bytes([65 + i]) for i in range(5)]
     pool, blocks = idle_pool(student, keys, 5)
     order = list(range(5))
@@ -607,7 +607,7 @@ def test_evicted_in_the_order_of_rest(student, rng):
 
 @checks("PrefixPool")
 def test_known_keys_of_idle_blocks(student, rng):
-    """280 idle blocks, ten of whose keys are published again for other blocks: keys and order stay; another pool knows none of them"""
+    """publishing the keys of idle blocks for other blocks: idle blocks keep keys and order; another pool knows no key"""
     keys = [b"k%d" % n for n in range(280)]
     pool, blocks = idle_pool(student, keys, 282)
     other = student.PrefixPool(4)
@@ -625,7 +625,7 @@ def test_known_keys_of_idle_blocks(student, rng):
 
 @checks("PrefixPool")
 def test_without_a_key_before_all_that_rest(student):
-    """three idle blocks, and then two without a key come free: these two are taken first, and all keys are known until then"""
+    """two free blocks without a key are taken before three idle blocks, and no key is forgotten until then"""
     keys = [b"a", b"b", b"c"]
     pool, blocks = idle_pool(student, keys, 5)
     plain = [pool.take(), pool.take()]
@@ -638,7 +638,7 @@ def test_without_a_key_before_all_that_rest(student):
 
 @checks("PrefixPool")
 def test_forgotten_while_idle(student):
-    """an idle block that is forgotten is free as before, beside other free ones too: it counts, is taken once, and before any with a key"""
+    """an idle block that is forgotten still counts as free, and is taken once, before all blocks with a key"""
     keys = [b"a", b"b", b"c"]
     for num_blocks in (3, 5):
         pool, blocks = idle_pool(student, keys, num_blocks)
@@ -655,7 +655,7 @@ def test_forgotten_while_idle(student):
 
 @checks("PrefixPool")
 def test_without_keys_a_pool_like_any_other(student, rng):
-    """without a key: free, shared, refused as in BlockPool"""
+    """a PrefixPool without keys takes, shares, releases and refuses like a BlockPool"""
     pool = student.PrefixPool(3)
     equal([pool.num_free, pool.find([b"x"]), pool.adopt([b"x"])], [3, [], []], what="wrong num_free and blocks of a new pool")
     taken = [pool.take() for _ in range(3)]
@@ -674,7 +674,7 @@ def test_without_keys_a_pool_like_any_other(student, rng):
 
 @checks("start_sequence", weight=2)
 def test_long_stories_of_prefixes(student, rng):
-    """stories in pools of 5 blocks of 4, and of 8 blocks of 2"""
+    """random start, grow, fork, truncate, publish and free, with blocks of 4 and of 2: each slot holds its own text"""
     written(lambda *_: student.start_sequence(None, None, None))
     for num_blocks, size in ((5, 4), (8, 2)):
 
@@ -686,7 +686,7 @@ def test_long_stories_of_prefixes(student, rng):
 
 @checks("start_sequence")
 def test_random_beginnings(student, rng):
-    """random texts that agree for a while: as many whole blocks are taken over as both share, and never the last token"""
+    """random texts with a common beginning: every whole common block is reused, but never the last token of a text"""
     written(lambda *_: student.start_sequence(None, None, None))
     for _ in range(10):
         size, n = integer(rng, 1, 5), integer(rng, 2, 24)
@@ -709,7 +709,7 @@ def test_random_beginnings(student, rng):
 
 @checks("start_sequence")
 def test_long_texts_of_two_tenants(student, rng):
-    """2,400 tokens in blocks of 3 of two tenants, whose salts of 60 bytes agree but for the last; a gap in those of one"""
+    """2,400 tokens under two salts that differ only in the last byte: blocks of the own salt are reused, up to a gap"""
     written(lambda *_: student.start_sequence(None, None, None))
     pool, text = student.PrefixPool(1610), torch.randint(900, (2400,), generator=rng).tolist()
     salts = [b"tenant" * 10 + last for last in (b"7", b"8", b"8 ")]
@@ -731,9 +731,9 @@ def test_long_texts_of_two_tenants(student, rng):
 
 @checks("publish_blocks")
 def test_a_long_text_under_two_salts(student, rng):
-    """2,700 tokens in blocks of 3 under a salt of 61 bytes: 900 blocks are found, and under another last byte none"""
+    """2,700 tokens in blocks of 3: all 900 blocks are found under their salt, and none under a salt with another last byte"""
     written(lambda *_: student.publish_blocks(None, None, None))
-    pool, text, salt = student.PrefixPool(905), torch.randint(900, (2700,), generator=rng).tolist(), b"tenant" * 10
+    pool, text, salt = student.PrefixPool(900), torch.randint(900, (2700,), generator=rng).tolist(), b"tenant" * 10
     sequence = student.PagedSequence(pool, 3)
     sequence.grow(2700)
     student.publish_blocks(sequence, text, salt + b"7")
@@ -743,7 +743,7 @@ def test_a_long_text_under_two_salts(student, rng):
 
 @checks("publish_blocks", weight=2)
 def test_published_block_by_block(student, rng):
-    """a text that grows is published again and again; one that begins alike adds what is new to it"""
+    """a growing text is published repeatedly; a second text with the same beginning adds only its new blocks"""
     written(lambda *_: student.publish_blocks(None, None, None))
     size = integer(rng, 2, 4)
     pool, text = student.PrefixPool(40), torch.randint(900, (20,), generator=rng).tolist()
@@ -769,7 +769,7 @@ def test_published_block_by_block(student, rng):
 
 @checks("publish_blocks")
 def test_shared_blocks_and_a_part_full_one(student):
-    """blocks that a fork holds too are named; a part-full last one has no key, so that it is free before those that have"""
+    """blocks that a fork shares are published too; a part-full block gets no key and is taken before blocks with a key"""
     written(lambda *_: student.publish_blocks(None, None, None))
     pool = student.PrefixPool(4)
     for text in ([7, 7, 7, 7], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]):
@@ -786,7 +786,7 @@ def test_shared_blocks_and_a_part_full_one(student):
 
 @checks("publish_blocks")
 def test_rewritten_in_other_ways(student, rng):
-    """cut and written over, cut with a fork beside it, freed and started again: blocks found by key hold the text of their keys"""
+    """after truncate, fork, free and regrowth in several orders: blocks found by a key hold the text of the key"""
     written(lambda *_: student.publish_blocks(None, None, None))
     begin = [("start", "a", "a", 0), ("publish", "a", "a", 0)]
     for rest in (
@@ -799,7 +799,7 @@ def test_rewritten_in_other_ways(student, rng):
 
 @checks("PagedKV")
 def test_a_step_writes_its_own_token(student, rng):
-    """work: a step that copies no block writes one token a layer, however large the memory is"""
+    """work: a step without a copy writes one token a layer, however large the memory is"""
     written_bytes = []
     for num_blocks in (4, 400):
         config = small_config(num_hidden_layers=1, num_key_value_heads=2, num_attention_heads=4, head_dim=8)

@@ -69,14 +69,14 @@ def shards_of_any_kind(function, rng, dim):
 
 @checks("column_shard", weight=2)
 def test_columns_of_any_kind(student, rng):
-    """any dtype, any layout in memory, one row for each rank"""
+    """any dtype, any memory layout, also one row per rank: the right rows, on the matrix's device"""
     shards_of_any_kind(student.column_shard, rng, 0)
     stays_on_its_device(student.column_shard, torch.ones(6, 4), 1, 3, shape=(2, 4))
 
 
 @checks("column_shard")
 def test_columns_refused(student, rng):
-    """more ranks than outputs, one too many, and on the last rank as on the first"""
+    """more ranks than outputs, or a remainder: ValueError on the first and the last rank; inputs may have a remainder"""
     for out, world in ((3, 4), (9, 2), (10, 4), (11, 3)):
         for rank in (0, world - 1):
             raises(ValueError, lambda out=out, world=world, rank=rank: student.column_shard(torch.ones(out, 12), rank, world), naming=out)
@@ -86,7 +86,7 @@ def test_columns_refused(student, rng):
 
 @checks("column_shard")
 def test_columns_share_memory(student, rng):
-    """every part is a view, of a transposed matrix too"""
+    """a transposed matrix: the part is a view for any number of ranks"""
     weight = normal(rng, 8, 12).T
     for world in (1, 2, 4):
         a_view(student.column_shard, weight, normal(rng, 8, 12).T, world - 1, world, 0)
@@ -94,14 +94,14 @@ def test_columns_share_memory(student, rng):
 
 @checks("row_shard", weight=2)
 def test_rows_of_any_kind(student, rng):
-    """any dtype, any layout in memory, one column for each rank"""
+    """any dtype, any memory layout, also one column per rank: the right columns, on the matrix's device"""
     shards_of_any_kind(student.row_shard, rng, 1)
     stays_on_its_device(student.row_shard, torch.ones(4, 6), 1, 3, shape=(4, 2))
 
 
 @checks("row_shard")
 def test_rows_refused(student, rng):
-    """more ranks than inputs, one too many, and on the last rank as on the first"""
+    """more ranks than inputs, or a remainder: ValueError on the first and the last rank; outputs may have a remainder"""
     for size, world in ((3, 4), (9, 2), (10, 4), (11, 3)):
         for rank in (0, world - 1):
             raises(ValueError, lambda n=size, world=world, rank=rank: student.row_shard(torch.ones(12, n), rank, world), naming=size)
@@ -111,7 +111,7 @@ def test_rows_refused(student, rng):
 
 @checks("row_shard")
 def test_rows_share_memory(student, rng):
-    """every part is a view, of a transposed matrix too"""
+    """a transposed matrix: the part is a view for any number of ranks"""
     weight = normal(rng, 12, 8).T
     for world in (1, 2, 4):
         a_view(student.row_shard, weight, normal(rng, 12, 8).T, world - 1, world, 1)
@@ -122,7 +122,7 @@ def test_rows_share_memory(student, rng):
 
 @checks("kv_heads_of", weight=2)
 def test_heads_of_every_shape(student, rng):
-    """every way to divide up to 24 heads that fits: what the rank's query heads read"""
+    """drawn numbers of heads and ranks: a rank has the key/value heads that its query heads read"""
     cases = [(H, K, world) for H in range(1, 25) for K in range(1, H + 1) if H % K == 0 for world in range(1, H + 1) if fits(H, K, world)]
     for place in torch.randperm(len(cases), generator=rng)[:15].tolist():
         H, K, world = cases[place]
@@ -137,7 +137,7 @@ def test_heads_of_every_shape(student, rng):
 
 @checks("kv_heads_of")
 def test_heads_of_large_models(student):
-    """96 and 256 query heads, on up to 96 ranks"""
+    """96 and 256 query heads on up to 96 ranks: a rank has the key/value heads that its query heads read"""
     for H, K, world in ((96, 24, 48), (96, 8, 96), (256, 64, 32)):
         got = [heads_of(student, config_of(H, K), rank, world) for rank in range(world)]
         want = [kv_heads(config_of(H, K), rank, world) for rank in range(world)]
@@ -146,7 +146,7 @@ def test_heads_of_large_models(student):
 
 @checks("kv_heads_of", weight=2)
 def test_heads_refused(student):
-    """query heads that do not divide; key/value heads that neither divide nor are divided; more ranks than heads"""
+    """query heads or key/value heads that do not fit the ranks, or more ranks than heads: ValueError that names the number"""
     for H, K, world, named in ((9, 3, 6, 9), (4, 2, 8, 4), (6, 2, 4, 6), (5, 5, 2, 5), (12, 4, 6, 4), (12, 6, 4, 6), (30, 10, 15, 10)):
         for rank in (0, world - 1):
             raises(ValueError, lambda H=H, K=K, w=world, r=rank: list(student.kv_heads_of(config_of(H, K), r, w)), naming=named)
@@ -157,7 +157,7 @@ def test_heads_refused(student):
 
 @checks("shard_layer", weight=2)
 def test_layers_of_any_shape(student, rng):
-    """one to four ranks, drawn shapes, every dtype: each matrix bit for bit; the layer is as it was"""
+    """one to four ranks, drawn shapes, every dtype: each matrix is cut right, bit for bit; the layer is not changed"""
     shapes = ((4, 4, 2), (6, 3, 3), (8, 1, 4), (4, 2, 4), (6, 6, 2), (12, 4, 2), (5, 5, 1), (12, 2, 4))
     for place, (H, K, world) in enumerate(shapes):
         config = config_of(H, K, Dh=2 * number(rng, 1, 3), F=world * number(rng, 1, 5), D=number(rng, 3, 9))
@@ -169,7 +169,7 @@ def test_layers_of_any_shape(student, rng):
 
 @checks("shard_layer")
 def test_layers_refused(student, rng):
-    """what cannot be divided is named, whatever else could be"""
+    """heads or a feed-forward width that cannot be divided among the ranks: ValueError that names the number at fault"""
     cases = ((9, 1, 24, 2, 9), (6, 2, 24, 4, 6), (12, 6, 24, 4, 6), (12, 4, 24, 6, 4), (4, 2, 30, 4, 30), (6, 3, 25, 3, 25))
     for H, K, F, world, named in cases:
         config = config_of(H, K, F=F)
@@ -180,7 +180,7 @@ def test_layers_refused(student, rng):
 
 @checks("shard_layer")
 def test_a_layer_twice(student, rng):
-    """a second layer, of the same shape, on the same ranks"""
+    """a second layer of the same shape: the parts are cut from the second layer"""
     config = config_of(8, 2)
     for world in (2, 4, 2):
         layer = layer_of(rng, config)
@@ -194,7 +194,7 @@ def test_a_layer_twice(student, rng):
 
 @checks("ring_reduce_scatter", weight=2)
 def test_scattered_numbers(student, rng):
-    """two to four ranks, every dtype, parts of drawn size"""
+    """two to four ranks, every dtype, drawn sizes: the right parts, messages and bytes"""
     for world, dtype in ((2, torch.float16), (3, torch.bfloat16), (4, torch.float32), (3, torch.float64), (4, torch.float64)):
         n = number(rng, 1, 6)
         xs = [whole(rng, n * world, dtype=dtype) for _ in range(world)]
@@ -207,7 +207,7 @@ def test_scattered_numbers(student, rng):
 
 @checks("ring_reduce_scatter")
 def test_scattered_is_accurate(student, rng):
-    """float32 sums of large and small numbers, and infinities, each in its own place"""
+    """float32 sums of large and small numbers are accurate; an infinity stays in its own entry"""
     xs = [10.0**rank * normal(rng, 40, dtype=torch.float32) for rank in range(4)]
     xs[1][3], xs[2][25] = torch.inf, -torch.inf
     parts, _ = everywhere(student, 4, "ring_reduce_scatter", xs)
@@ -218,7 +218,7 @@ def test_scattered_is_accurate(student, rng):
 
 @checks("ring_reduce_scatter")
 def test_scattered_again(student, rng):
-    """one call after another with as many numbers: nothing is left of the one before"""
+    """a second call with as many numbers: the result has nothing of the first call"""
     for _ in range(2):
         xs = [whole(rng, 6) for _ in range(3)]
         parts, _ = everywhere(student, 3, "ring_reduce_scatter", xs)
@@ -228,7 +228,7 @@ def test_scattered_again(student, rng):
 
 @checks("ring_reduce_scatter")
 def test_scattered_among_eight(student, rng):
-    """eight ranks, parts of 1,000 numbers; whole numbers of 32 and 64 bits"""
+    """eight ranks, parts of 1,000 numbers, int32 and int64: exact sums; the dtype is kept, also by a single rank"""
     for world, dtype, low in ((8, torch.float64, 0), (5, torch.int32, 2**25), (3, torch.int64, 2**40)):
         xs = [whole(rng, 1_000 * world, dtype=dtype) + low for _ in range(world)]
         parts, traffic = everywhere(student, world, "ring_reduce_scatter", xs)
@@ -243,7 +243,7 @@ def test_scattered_among_eight(student, rng):
 
 @checks("ring_all_gather", weight=2)
 def test_gathered_chunks(student, rng):
-    """two to four ranks, every dtype, whole numbers too, chunks that are not contiguous"""
+    """two to four ranks, float and integer chunks, not contiguous in memory: every rank ends with all chunks unchanged"""
     for world, dtype in ((2, torch.float16), (3, torch.bfloat16), (4, torch.float32), (3, torch.int64), (2, torch.bool)):
         shape = (number(rng, 1, 4), number(rng, 1, 4))
         chunks = [whole(rng, *shape, dtype=torch.float32).to(dtype).T for _ in range(world)]
@@ -260,7 +260,7 @@ def test_gathered_chunks(student, rng):
 
 @checks("ring_all_gather")
 def test_gathered_single_numbers(student, rng):
-    """chunks of no dimension, and of no number; nan is passed on as it is"""
+    """chunks without a dimension or without a number keep their shape; nan arrives as nan"""
     chunks = [torch.tensor(float(rank)) for rank in range(3)]
     chunks[1] = torch.tensor(torch.nan)
     gathered, _ = everywhere(student, 3, "ring_all_gather", chunks)
@@ -275,7 +275,7 @@ def test_gathered_single_numbers(student, rng):
 
 @checks("ring_all_gather")
 def test_gathered_from_eight(student, rng):
-    """eight ranks, chunks of 5,040 numbers in six dimensions; one rank alone keeps the dtype"""
+    """eight ranks, chunks of 5,040 numbers in six dimensions: all chunks unchanged; a single rank keeps the dtype"""
     chunks = [whole(rng, 7, 2, 3, 4, 5, 6) for _ in range(8)]
     gathered, traffic = everywhere(student, 8, "ring_all_gather", chunks)
     for got in gathered:
@@ -291,7 +291,7 @@ def test_gathered_from_eight(student, rng):
 
 @checks("ring_all_reduce", weight=2)
 def test_reduced_numbers(student, rng):
-    """one to four ranks, every dtype, drawn shapes, transposed: the sum, the messages, their bytes"""
+    """one to four ranks, every dtype, drawn shapes, transposed: the right sum, messages and bytes"""
     for world, dtype in ((1, torch.float16), (2, torch.bfloat16), (3, torch.float16), (4, torch.float32), (3, torch.float64)):
         shape = [number(rng, 1, 5) for _ in range(number(rng, 2, 3))]
         xs = [whole(rng, *shape, dtype=dtype).transpose(0, -1) for _ in range(world)]
@@ -302,7 +302,7 @@ def test_reduced_numbers(student, rng):
 
 @checks("ring_all_reduce")
 def test_reduced_small(student, rng):
-    """fewer numbers than ranks, one number without a dimension, one more and one less than a multiple"""
+    """fewer numbers than ranks, a single number, one more or one less than a multiple of the ranks: sum and bytes"""
     for world, shape in ((4, (1,)), (3, ()), (3, (2,)), (4, (5,)), (4, (7,)), (3, (3,))):
         xs = [whole(rng, *shape) for _ in range(world)]
         sums, traffic = everywhere(student, world, "ring_all_reduce", xs)
@@ -312,7 +312,7 @@ def test_reduced_small(student, rng):
 
 @checks("ring_all_reduce")
 def test_reduced_by_eight(student, rng):
-    """eight ranks, 20,019 numbers in five dimensions, in two orders of memory; whole numbers of 32 and 64 bits"""
+    """eight ranks, 20,019 numbers in five dimensions, two memory orders, int32 and int64: exact sums; the dtype is kept"""
     xs = [whole(rng, 1, 3, 1, 1, 6_673) for _ in range(8)]
     for rank in (2, 5):
         xs[rank] = xs[rank].transpose(1, 4).contiguous().transpose(1, 4)
@@ -332,7 +332,7 @@ def test_reduced_by_eight(student, rng):
 
 @checks("ring_all_reduce", weight=2)
 def test_bits_and_accuracy(student, rng):
-    """numbers of every size: the same bits everywhere, and close to the sum; bfloat16 too"""
+    """numbers of very different sizes, in three dtypes: every rank has the same bits, close to the exact sum"""
     for world, dtype in ((3, torch.float32), (4, torch.float32), (4, torch.bfloat16), (3, torch.float64)):
         xs = [(10.0 ** (rank % 3) * normal(rng, 5, 11)).to(dtype) for rank in range(world)]
         sums, _ = everywhere(student, world, "ring_all_reduce", xs)
@@ -345,7 +345,7 @@ def test_bits_and_accuracy(student, rng):
 
 @checks("ring_all_reduce")
 def test_reduced_again(student, rng):
-    """one call after another on the same ranks: nothing is left of the one before"""
+    """several calls on the same ranks: no result has anything of an earlier call"""
     for n in (6, 6, 2, 9):
         xs = [whole(rng, n) for _ in range(3)]
         sums, traffic = everywhere(student, 3, "ring_all_reduce", xs)
@@ -358,7 +358,7 @@ def test_reduced_again(student, rng):
 
 @checks("parallel_attention", weight=2)
 def test_attention_of_any_shape(student, rng):
-    """two to four ranks, drawn shapes and bases; x that is not contiguous; nothing is changed"""
+    """two to four ranks, drawn shapes and RoPE bases, x not contiguous: the whole layer's result; nothing is changed"""
     for H, K, world in ((6, 3, 3), (4, 1, 2), (8, 2, 4)):
         config = config_of(H, K, Dh=2 * number(rng, 1, 3), D=number(rng, 5, 9), rope_theta=positive(rng, 10.0, 100.0))
         B, T = number(rng, 1, 2), number(rng, 2, 4)
@@ -372,7 +372,7 @@ def test_attention_of_any_shape(student, rng):
 
 @checks("parallel_attention")
 def test_attention_rows_of_their_own(student, rng):
-    """positions and masks of each text of a batch; then another layer of the same shape"""
+    """every text of the batch has its own positions and mask: the whole layer's result, also for a second layer"""
     config, B, T = config_of(4, 2), 2, 4
     mask = torch.stack((causal(T), torch.ones(T, T, dtype=torch.bool))).unsqueeze(1)
     for positions in (torch.tensor([[0, 1, 2, 3], [5, 6, 7, 100]]), torch.tensor([[9, 8, 7, 6], [0, 2, 4, 8]])):
@@ -387,7 +387,7 @@ def test_attention_rows_of_their_own(student, rng):
 
 @checks("parallel_attention")
 def test_attention_in_other_dtypes(student, rng):
-    """float32 and 16 bits: the result's dtype, and what is sent in it; the same bits; positions that 16 bits would round"""
+    """float32 and 16 bits: result and messages have x's dtype, all ranks the same bits; positions are not rounded"""
     config, T = config_of(4, 2, max_position_embeddings=8192), 3
     near, far = torch.arange(T), torch.tensor([0, 2, 4])
     cases = (
@@ -402,7 +402,7 @@ def test_attention_in_other_dtypes(student, rng):
 
 @checks("parallel_attention")
 def test_attention_of_eight(student, rng):
-    """eight ranks that share two key/value heads, heads of 80 numbers, 70 tokens; then twelve query heads to a key/value head"""
+    """two key/value heads on eight ranks, then twelve query heads per key/value head, 70 tokens: the whole layer's result"""
     for H, K, Dh, world in ((32, 2, 80, 8), (48, 4, 6, 2)):
         config, T = config_of(H, K, Dh=Dh, D=7), 70
         layer, x = layer_of(rng, config), normal(rng, 1, T, 7)
@@ -413,7 +413,7 @@ def test_attention_of_eight(student, rng):
 
 @checks("parallel_attention")
 def test_attention_work(student, rng):
-    """each of two ranks computes its own heads only"""
+    """one of two ranks computes only the heads it has"""
     config, T = config_of(8, 4, D=32), 8
     layer, x = layer_of(rng, config), normal(rng, 1, T, 32)
     shards, ranks = [cut_layer(layer, config, rank, 2) for rank in range(2)], student.ranks(2)
@@ -431,7 +431,7 @@ def test_attention_work(student, rng):
 
 @checks("parallel_feed_forward", weight=2)
 def test_feed_forward_of_any_shape(student, rng):
-    """two to four ranks, drawn shapes; x that is not contiguous; nothing is changed"""
+    """two to four ranks, drawn shapes, x not contiguous: the whole layer's result; nothing is changed"""
     for world in (2, 3, 4):
         config = config_of(12, 6, F=world * number(rng, 1, 5), D=number(rng, 3, 9))
         B, T = number(rng, 1, 3), number(rng, 1, 4)
@@ -445,7 +445,7 @@ def test_feed_forward_of_any_shape(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_of_eight(student, rng):
-    """eight ranks, 150 tokens; then gates whose exponential overflows"""
+    """eight ranks, 150 tokens: the whole layer's result; a gate whose exponential overflows gives no inf or nan"""
     for gates, dtype in (([1_500.0, -900.0], torch.float64), ([-300.0, 120.0], torch.float32), ([32.0, -64.0], torch.float16)):
         feed_gates(student, gates, dtype)
     config = config_of(8, 8, F=40, D=5)
@@ -457,7 +457,7 @@ def test_feed_forward_of_eight(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_of_layer_after_layer(student, rng):
-    """a second layer of the same shape, on the same ranks"""
+    """a second layer or a second x of the same shape: the second call computes with the new values"""
     config = config_of(4, 2)
     for _ in range(2):
         layer, x = layer_of(rng, config), normal(rng, 1, 2, 20)
@@ -470,7 +470,7 @@ def test_feed_forward_of_layer_after_layer(student, rng):
 
 @checks("parallel_feed_forward")
 def test_feed_forward_in_other_dtypes(student, rng):
-    """float32, bfloat16, float16: the result and all messages have x's dtype, and all ranks get the same bits"""
+    """float32, bfloat16, float16: result and messages have x's dtype, and all ranks have the same bits"""
     config = config_of(4, 2)
     for dtype, atol in ((torch.float32, 1e-5), (torch.bfloat16, 0.5), (torch.float16, 0.05)):
         layer, x = layer_of(rng, config, dtype), normal(rng, 1, 3, 20, dtype=dtype)
@@ -484,7 +484,7 @@ def test_feed_forward_in_other_dtypes(student, rng):
 
 @checks("vocab_parallel_embedding", weight=2)
 def test_embedding_at_borders(student, rng):
-    """the first and the last token of every rank, in every dtype; the table is as it was"""
+    """the first and the last token of every rank, in every dtype: the right rows; the table is not changed"""
     for world, dtype in ((2, torch.float16), (3, torch.bfloat16), (4, torch.float32), (3, torch.float64)):
         size, D = 1 if world == 4 else number(rng, 2, 4), number(rng, 1, 5)
         table = normal(rng, size * world, D, dtype=dtype)
@@ -497,7 +497,7 @@ def test_embedding_at_borders(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_of_another_table(student, rng):
-    """a second table of the same shape, on the same ranks"""
+    """a second call with a new table, or with new ids, of the same shape: the rows of the new arguments"""
     for _ in range(2):
         table, ids = normal(rng, 6, 3), torch.randint(0, 6, (1, 4), generator=rng)
         got, _ = everywhere(student, 2, "vocab_parallel_embedding", split(table, 2), ids)
@@ -509,7 +509,7 @@ def test_embedding_of_another_table(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_of_infinite_rows(student, rng):
-    """rows of inf and nan do no harm where nobody asks for them, and come as they are where somebody does"""
+    """inf and nan in rows that no id names do not spoil the sum; inf in a row that an id names is kept"""
     table = normal(rng, 12, 3)
     table[[0, 3, 4, 7, 8, 11]] = torch.tensor([torch.inf, torch.nan, -torch.inf], dtype=torch.float64).repeat(2).unsqueeze(1)
     table[2] = torch.tensor([torch.inf, -torch.inf, 0.5])
@@ -520,7 +520,7 @@ def test_embedding_of_infinite_rows(student, rng):
 
 @checks("vocab_parallel_embedding")
 def test_embedding_of_eight(student, rng):
-    """eight ranks, 72,000 tokens"""
+    """eight ranks, a vocabulary of 72,000: the right rows"""
     table = normal(rng, 72_000, 1)
     ids = torch.cat((torch.arange(8_999, 72_000, 9_000), torch.randint(0, 72_000, (5,), generator=rng)))[None]
     got, traffic = everywhere(student, 8, "vocab_parallel_embedding", split(table, 8), ids)
@@ -530,7 +530,7 @@ def test_embedding_of_eight(student, rng):
 
 @checks("vocab_parallel_logits", weight=2)
 def test_logits_of_any_shape(student, rng):
-    """two to four ranks, drawn shapes, float32 and less: all scores in order, in x's dtype"""
+    """two to four ranks, drawn shapes, several dtypes: all scores in the order of the ids, in x's dtype"""
     for world, dtype, atol in ((2, torch.float32, 1e-4), (3, torch.bfloat16, 0.2), (4, torch.float64, 1e-9), (3, torch.float16, 0.05)):
         V, D, shape = world * number(rng, 1, 6), number(rng, 2, 6), [number(rng, 1, 3) for _ in range(number(rng, 1, 2))]
         head, x = normal(rng, V, D, dtype=dtype), normal(rng, *shape, D, dtype=dtype)
@@ -541,7 +541,7 @@ def test_logits_of_any_shape(student, rng):
 
 @checks("vocab_parallel_logits")
 def test_logits_where_each_scores_alone(student):
-    """scores that are their token's id: none is where another should be"""
+    """the score of token i is i: every score is in its token's column"""
     head = torch.arange(12.0).unsqueeze(1)
     got, _ = everywhere(student, 4, "vocab_parallel_logits", torch.tensor([[1.0], [-2.0]]), split(head, 4))
     on_all(got, torch.stack((torch.arange(12.0), -2.0 * torch.arange(12.0))))
@@ -549,7 +549,7 @@ def test_logits_where_each_scores_alone(student):
 
 @checks("vocab_parallel_logits")
 def test_logits_of_eight(student, rng):
-    """eight ranks, 6,000 scores of each, x with five dimensions"""
+    """eight ranks, 6,000 scores from each, x with five dimensions: the scores in the order of the ids"""
     head, x = normal(rng, 8_000, 2), normal(rng, 1, 3, 1, 2, 2)
     got, traffic = everywhere(student, 8, "vocab_parallel_logits", x, split(head, 8))
     on_all(got, x @ head.T, atol=1e-9)
@@ -558,7 +558,7 @@ def test_logits_of_eight(student, rng):
 
 @checks("vocab_parallel_argmax", weight=2)
 def test_argmax_of_many_rows(student, rng):
-    """drawn rows, best tokens on every rank; two numbers a row travel, the logits never"""
+    """drawn rows: the best token of every row; a message has at most two numbers for each row, never the logits"""
     for world, B in ((2, 9), (3, 1), (4, 5), (8, 300)):
         V = world * 50
         head, x = normal(rng, V, 3), normal(rng, B, 3)
@@ -571,7 +571,7 @@ def test_argmax_of_many_rows(student, rng):
 
 @checks("vocab_parallel_argmax", weight=2)
 def test_argmax_is_exact(student, rng):
-    """tokens beyond 2,048 with scores in 16 bits, and float64 scores 1e-12 apart"""
+    """ids above 2,048 with 16-bit scores are not rounded; float64 scores that differ by 1e-12 are not equal"""
     for dtype in LOW:
         head = torch.zeros(6000, 1, dtype=dtype)
         best = number(rng, 4100, 5990) | 1  # float16 and bfloat16 have even numbers only up there
@@ -585,7 +585,7 @@ def test_argmax_is_exact(student, rng):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_far_out(student, rng):
-    """scores far below 0, and a token beyond 65,536"""
+    """scores far below 0, and an id above 65,536: the best token of all"""
     head = -1e30 * (1 + torch.rand(12, 1, generator=rng))
     got, _ = everywhere(student, 3, "vocab_parallel_argmax", torch.ones(1, 1), split(head, 3))
     on_all(got, head.argmax(0, keepdim=True), dtype=torch.int64)
@@ -597,7 +597,7 @@ def test_argmax_far_out(student, rng):
 
 @checks("vocab_parallel_argmax")
 def test_argmax_of_every_tie(student):
-    """all tokens tie, or those of two ranks: one of them, the same everywhere, in every row"""
+    """all tokens tie, or tokens of some ranks: one of the tied tokens, the same token on every rank, for every row"""
     head = torch.tensor([[2.0, 0.0], [0.0, 1.0], [2.0, 1.0], [1.0, 0.0], [0.0, 0.0], [2.0, 1.0]])
     x = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]])
     scores = x @ head.T
@@ -617,7 +617,7 @@ def forward(student, world, weights, config, ids):
 
 @checks("parallel_forward", weight=2)
 def test_forward_of_any_shape(student, rng):
-    """two and three ranks, drawn models, with a head of their own or without: logits, messages, bytes"""
+    """two and three ranks, drawn models, with and without an lm_head: the right logits, messages and bytes"""
     for (H, K, world), tied in zip(((6, 3, 3), (4, 1, 2), (2, 2, 2)), (False, True, False), strict=True):
         L, B, T = number(rng, 1, 3), number(rng, 1, 2), number(rng, 1, 4)
         config = config_of(
@@ -633,7 +633,7 @@ def test_forward_of_any_shape(student, rng):
 
 @checks("parallel_forward")
 def test_forward_of_eight(student, rng):
-    """eight ranks that share two key/value heads, seven layers, 90 tokens"""
+    """two key/value heads on eight ranks, seven layers, 90 tokens: the whole model's logits, the number of messages"""
     config = config_of(8, 2, F=8, D=5, vocab_size=40, num_hidden_layers=7, tie_word_embeddings=False)
     weights, ids = weights_of(rng, config), some(config, rng, 1, 90)
     got, traffic = forward(student, 8, weights, config, ids)
@@ -643,7 +643,7 @@ def test_forward_of_eight(student, rng):
 
 @checks("parallel_forward")
 def test_forward_of_other_texts(student, rng):
-    """a second text of the same length, with the same weights; two ranks with 1,100 tokens; the weights are as they were"""
+    """a second text of the same length, then 1,100 tokens on two ranks: the right logits; the weights are not changed"""
     config = config_of(2, 2, D=5, F=6, num_hidden_layers=1, max_position_embeddings=8192)
     weights, texts = weights_of(rng, config), (some(config, rng, 2, 5), some(config, rng, 2, 5))
     given = [[weights, config, ids] for ids in texts]
@@ -659,7 +659,7 @@ def test_forward_of_other_texts(student, rng):
 
 @checks("parallel_forward")
 def test_forward_stays_on_its_device(student, rng):
-    """positions and mask lie where the ids do"""
+    """positions and mask are on the ids' device"""
     config = config_of(4, 2, num_hidden_layers=1)
     weights, ids = weights_of(rng, config), some(config, rng, 2, 3)
     alone = Communicator(0, 1, lambda dst, tensor: None, lambda src: ids)  # one rank alone sends nothing
@@ -669,7 +669,7 @@ def test_forward_stays_on_its_device(student, rng):
 
 @checks("parallel_forward")
 def test_forward_in_float32(student, rng):
-    """float32 stays float32, with the same bits on every rank; a longer text"""
+    """float32 weights: logits and messages are float32, and every rank has the same bits"""
     config = config_of(4, 2, num_hidden_layers=1)
     weights, ids = weights_of(rng, config, torch.float32), some(config, rng, 1, 18)
     got, traffic = forward(student, 2, weights, config, ids)
@@ -682,7 +682,7 @@ def test_forward_in_float32(student, rng):
 
 @checks("all_reduce_seconds", weight=2)
 def test_ring_seconds(student, rng):
-    """drawn wires and worlds, step by step"""
+    """drawn links and numbers of ranks: the sum over all steps of the ring"""
     for world in (1, 2, 3, 5, 8, 72, number(rng, 9, 1000)):
         size, wire = positive(rng, 1e3, 1e9), (positive(rng, 1e9, 1e12), positive(rng, 1e-6, 1e-3))
         exact(student.all_reduce_seconds(size, world, *wire), around_a_ring(size, world, *wire), f"wrong seconds of {world} ranks")
@@ -690,7 +690,7 @@ def test_ring_seconds(student, rng):
 
 @checks("all_reduce_seconds")
 def test_ring_seconds_of_one_cost(student):
-    """latency alone, bytes alone, whole numbers"""
+    """0 bytes cost only the latencies, latency 0 only the time of the bytes; whole numbers, and arguments given by name"""
     exact(student.all_reduce_seconds(0, 4, 7, 2), 12.0)
     exact(student.all_reduce_seconds(10, 4, 2, 0), 7.5)
     exact(student.all_reduce_seconds(num_bytes=3, world=2, link_bandwidth=4, latency=1), 2.75)
@@ -698,7 +698,7 @@ def test_ring_seconds_of_one_cost(student):
 
 @checks("one_shot_seconds", weight=2)
 def test_one_shot_seconds(student, rng):
-    """drawn wires and worlds"""
+    """drawn links and numbers of ranks: one latency, and the time for all bytes that a rank sends"""
     for world in (2, 3, 5, 8, number(rng, 9, 64)):
         size, link, latency = positive(rng, 1e3, 1e9), positive(rng, 1e9, 1e12), positive(rng, 1e-6, 1e-3)
         leaving = sum(size / link for _other in range(world - 1))
@@ -707,7 +707,7 @@ def test_one_shot_seconds(student, rng):
 
 @checks("one_shot_seconds")
 def test_one_shot_seconds_of_one_cost(student):
-    """latency alone, bytes alone, one rank"""
+    """0 bytes cost only the latency, latency 0 only the time of the bytes; a single rank takes no time"""
     exact(student.one_shot_seconds(0, 4, 7, 2), 2.0)
     exact(student.one_shot_seconds(10, 4, 2, 0), 15.0)
     exact(student.one_shot_seconds(num_bytes=10, world=1, link_bandwidth=2, latency=3), 0.0)
@@ -715,7 +715,7 @@ def test_one_shot_seconds_of_one_cost(student):
 
 @checks("tensor_parallel_seconds", weight=2)
 def test_step_of_any_model(student, rng):
-    """drawn models, rows and wires"""
+    """drawn models, rows and links: the time to read the weights plus two all-reduces for each layer"""
     for world, size in ((1, 2), (2, 0.5), (4, 4), (8, 1), (number(rng, 9, 64), 2)):
         weights, layers, width, rows = positive(rng, 1e9, 1e12), number(rng, 1, 99), number(rng, 64, 9999), number(rng, 1, 99)
         bandwidth, wire = positive(rng, 1e11, 1e13), (positive(rng, 1e9, 1e12), positive(rng, 1e-6, 1e-3))
@@ -728,7 +728,7 @@ def test_step_of_any_model(student, rng):
 
 @checks("tensor_parallel_seconds")
 def test_step_by_names(student):
-    """arguments by name; reading alone, sending alone"""
+    """arguments given by name; without weights and latency, a step takes only the time of the bytes sent"""
     names = {"layers": 3, "width": 10, "rows": 7, "bytes_per_value": 2, "world": 2, "bandwidth": 50.0, "link_bandwidth": 10.0}
     exact(student.tensor_parallel_seconds(weight_bytes=1000, latency=0.5, **names), 10.0 + 6 * 2 * (0.5 + 7.0))
     exact(student.tensor_parallel_seconds(weight_bytes=0, latency=0, **names), 6 * 2 * 7.0)
@@ -736,7 +736,7 @@ def test_step_by_names(student):
 
 @checks("pipeline_bubble", weight=2)
 def test_bubbles(student, rng):
-    """drawn stages and microbatches"""
+    """drawn stages and microbatches: the idle share of a timetable"""
     for _ in range(8):
         stages, m = number(rng, 1, 20), number(rng, 1, 40)
         exact(student.pipeline_bubble(stages, m), idle_share(stages, m), f"wrong share for {stages} stages and {m} microbatches")
@@ -744,7 +744,7 @@ def test_bubbles(student, rng):
 
 @checks("pipeline_bubble")
 def test_bubble_by_names(student):
-    """more stages, more waiting; more microbatches, less; arguments by name"""
+    """arguments given by name: a single stage is never idle, many stages with one microbatch are mostly idle"""
     exact(student.pipeline_bubble(stages=3, microbatches=2), 0.5)
     exact(student.pipeline_bubble(stages=1, microbatches=7), 0.0)
     exact(student.pipeline_bubble(stages=16, microbatches=1), 0.9375)

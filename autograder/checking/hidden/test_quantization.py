@@ -35,7 +35,7 @@ NARROW = (torch.float16, torch.bfloat16, torch.float64)
 
 @checks("quantize_absmax", weight=2)
 def test_random_symmetric_rows(student, rng):
-    """random rows in 2 to 8 bits"""
+    """random rows in 2 to 8 bits: scale and q are right"""
     for bits in range(2, 9):
         x, q, scale = symmetric_case(rng, *shape_of(rng), integer(rng, 2, 20), bits=bits)
         got = parts(student.quantize_absmax(x, bits, _unchanged=True), "q", "scale")
@@ -45,7 +45,7 @@ def test_random_symmetric_rows(student, rng):
 
 @checks("quantize_absmax")
 def test_long_rows_with_outliers(student, rng):
-    """10,000 numbers near 0 and one far out, in each of two rows"""
+    """two rows of 10,000 small numbers, with one outlier in each row: the outlier sets the scale"""
     x = 0.9 * torch.rand(2, 10_000, generator=rng) - 0.45
     x[0, integer(rng, 0, 9_999)], x[1, integer(rng, 0, 9_999)] = 127.0, -254.0
     q, scale = parts(student.quantize_absmax(x), "q", "scale")
@@ -55,7 +55,7 @@ def test_long_rows_with_outliers(student, rng):
 
 @checks("quantize_absmax")
 def test_symmetric_from_other_dtypes(student, rng):
-    """x in 16 and in 64 bits: the scale is float32, and worked out so"""
+    """x in 16 or 64 bits: the scale is computed and returned in float32"""
     steps = torch.tensor([[127.0, -3.0, 64.0, 0.0, -126.0], [-7.0, 127.0, 1.0, 2.0, 90.0]])
     for dtype in NARROW:
         x = (steps * torch.tensor([[0.5], [3.0]])).to(dtype)
@@ -69,7 +69,7 @@ def test_symmetric_from_other_dtypes(student, rng):
 
 @checks("quantize_absmax")
 def test_symmetric_magnitudes(student, rng):
-    """rows of 1e-12 and of 1e12 beside each other, a row of one number, and a transposed x"""
+    """rows of 1e-12 and of 1e12 in one x, rows of a single number, and a transposed x: scale and q are right"""
     x, q, scale = symmetric_case(rng, 4, 9)
     by = torch.tensor([[1e-12], [1.0], [1e12], [1e-3]])
     got = parts(student.quantize_absmax(x * by), "q", "scale")
@@ -85,7 +85,7 @@ def test_symmetric_magnitudes(student, rng):
 
 @checks("quantize_absmax")
 def test_symmetric_keys_of_a_model(student, rng):
-    """x of four dimensions whose heads were moved before its tokens, as a model gives its keys"""
+    """x of four dimensions that is not contiguous, like the keys of a model: scale and q are right"""
     x, q, scale = symmetric_case(rng, 2, 3, 5, 8)
     got = parts(student.quantize_absmax(x.transpose(1, 2).contiguous().transpose(1, 2)), "q", "scale")
     float32s(got[1], scale, "wrong scale")
@@ -94,7 +94,7 @@ def test_symmetric_keys_of_a_model(student, rng):
 
 @checks("quantize_absmax")
 def test_half_a_step(student, rng):
-    """normal numbers: none further off than half a step, and quantizing what comes back changes nothing"""
+    """normally distributed numbers come back within half a step, and quantizing the result again gives the same q"""
     x = torch.randn(6, 40, generator=rng) + torch.randn(6, 1, generator=rng)
     for bits in (3, 8):
         q, scale = parts(student.quantize_absmax(x, bits), "q", "scale")
@@ -106,7 +106,7 @@ def test_half_a_step(student, rng):
 
 @checks("quantize_affine", weight=2)
 def test_random_affine_rows(student, rng):
-    """random rows in 1 to 8 bits"""
+    """random rows in 1 to 8 bits: scale, minimum and q are right"""
     for bits in range(1, 9):
         x, q, scale, minimum = affine_case(rng, *shape_of(rng), integer(rng, 2, 20), bits=bits)
         got = parts(student.quantize_affine(x, bits, _unchanged=True), "q", "scale", "minimum")
@@ -117,7 +117,7 @@ def test_random_affine_rows(student, rng):
 
 @checks("quantize_affine")
 def test_affine_from_other_dtypes(student):
-    """x in 16 and in 64 bits, from -40,000 to 40,000: worked out in float32"""
+    """x in 16 or 64 bits, from -40,000 to 40,000: scale, minimum and q are computed in float32"""
     for dtype in NARROW:
         x = torch.tensor([[-40000.0, 40000.0, 0.0, 1000.0], [0.3, 0.7, 0.35, 0.6]]).to(dtype)
         got = parts(student.quantize_affine(x, _unchanged=True), "q", "scale", "minimum")
@@ -134,7 +134,7 @@ def test_affine_from_other_dtypes(student):
 
 @checks("quantize_affine")
 def test_affine_magnitudes(student, rng):
-    """rows of 1e-12 and of 1e12, rows below 0 and far above it, and a transposed x"""
+    """rows of 1e-12 and of 1e12, rows below 0 and far above 0, and a transposed x: scale, minimum and q are right"""
     x, q, scale, minimum = affine_case(rng, 4, 9, bits=4)
     by = torch.tensor([[1e-12], [1.0], [1e12], [1e-3]])
     got = parts(student.quantize_affine(x * by, 4), "q", "scale", "minimum")
@@ -169,7 +169,7 @@ def test_affine_far_from_zero(student, rng):
 
 @checks("dequantize", weight=2)
 def test_random_numbers_back(student, rng):
-    """random q of both dtypes, in all shapes, with and without a minimum"""
+    """random q in int8 and uint8, in any shape, with and without a minimum: the numbers are right"""
     for dtype, low, high in ((torch.int8, -128, 127), (torch.uint8, 0, 255)):
         for _ in range(3):
             shape = [*shape_of(rng), integer(rng, 1, 40)]
@@ -184,7 +184,7 @@ def test_random_numbers_back(student, rng):
 
 @checks("dequantize")
 def test_ends_of_both_dtypes(student):
-    """-128 and 127 of int8, 128 and 255 of uint8; one scale for all; a minimum of 0"""
+    """-128 and 127 in int8 and 128 and 255 in uint8 keep their values; one scale may serve all numbers; scale 0 gives the minimum"""
     for values, dtype in (([-128, 127, 0], torch.int8), ([128, 255, 0], torch.uint8)):
         got = student.dequantize(torch.tensor(values, dtype=dtype), torch.tensor([2.0]), torch.tensor([0.0]))
         float32s(got, [2.0 * value for value in values], f"wrong numbers from {dtype}")
@@ -194,7 +194,7 @@ def test_ends_of_both_dtypes(student):
 
 @checks("dequantize")
 def test_heads_before_tokens(student, rng):
-    """q of four dimensions, two of which were exchanged, so that it is not contiguous"""
+    """q of four dimensions that is not contiguous: every row uses its own scale"""
     q = torch.randint(-127, 128, (2, 9, 3, 8), generator=rng).to(torch.int8).transpose(1, 2)
     scale = torch.rand(2, 3, 9, 1, generator=rng)
     float32s(student.dequantize(q, scale), q.double() * scale.double(), "wrong numbers")
@@ -205,7 +205,7 @@ def test_heads_before_tokens(student, rng):
 
 @checks("pack_nibbles", weight=2)
 def test_random_nibbles_packed(student, rng):
-    """random numbers in all shapes, and a transposed q"""
+    """random numbers in any shape, and a transposed q: the bytes are right"""
     for _ in range(4):
         q = torch.randint(16, (*shape_of(rng), 32), generator=rng).to(torch.uint8)
         want = q[..., :16].int() + 16 * q[..., 16:].int()
@@ -216,7 +216,7 @@ def test_random_nibbles_packed(student, rng):
 
 @checks("pack_nibbles")
 def test_random_numbers_refused(student, rng):
-    """one number from 16 to 255 somewhere in many blocks, and 32 in another dimension than the last"""
+    """one number above 15 anywhere in many blocks, or a last dimension other than 32: ValueError that names the number or length"""
     for _ in range(4):
         q = torch.randint(16, (2, 3, 32), generator=rng).to(torch.uint8)
         value = integer(rng, 16, 255)
@@ -228,7 +228,7 @@ def test_random_numbers_refused(student, rng):
 
 @checks("unpack_nibbles", weight=2)
 def test_random_bytes_unpacked(student, rng):
-    """random bytes in all shapes, and a part of longer rows"""
+    """random bytes in any shape, and a slice of longer rows: the numbers are right"""
     for _ in range(4):
         packed = random_bytes(rng, *shape_of(rng), 16)
         want = torch.cat((packed % 16, packed // 16), dim=-1)
@@ -239,7 +239,7 @@ def test_random_bytes_unpacked(student, rng):
 
 @checks("unpack_nibbles")
 def test_one_byte_at_a_time(student):
-    """each byte's two numbers lie 16 apart, in every block"""
+    """each byte gives two numbers that are 16 places apart, in every block"""
     packed = (0x93 * torch.eye(16)).to(torch.uint8)
     want = torch.cat((3 * torch.eye(16), 9 * torch.eye(16)), dim=1)
     numbers(student.unpack_nibbles(packed), want, torch.uint8)
@@ -250,7 +250,7 @@ def test_one_byte_at_a_time(student):
 
 @checks("read_q4_1", weight=2)
 def test_random_q4_1_blocks(student, rng):
-    """random blocks in all shapes, and a part of a larger matrix"""
+    """random blocks in any shape, and slices of a larger matrix: scale, minimum and q are right"""
     whole = random_blocks(rng, 6, 5, halves=2, numbers=16)
     for raw in (random_blocks(rng, *shape_of(rng), halves=2, numbers=16), whole[1::2, 2:], whole.transpose(0, 1)):
         got = parts(student.read_q4_1(raw, _unchanged=True), "q", "scale", "minimum")
@@ -262,7 +262,7 @@ def test_random_q4_1_blocks(student, rng):
 
 @checks("read_q4_1")
 def test_q4_1_float16_ends(student):
-    """the largest float16, the smallest, a negative zero"""
+    """scale and minimum may be the largest float16 number, the smallest or a negative zero"""
     values = torch.tensor([65504.0, 2.0**-24, -0.0, -65504.0, 6.1e-5, 0.0]).half()
     heads = torch.stack((values, values.flip(0)), dim=-1).view(torch.uint8)
     got = parts(student.read_q4_1(torch.cat((heads, torch.full((6, 16), 0x5A, dtype=torch.uint8)), dim=-1)), "q", "scale", "minimum")
@@ -273,7 +273,7 @@ def test_q4_1_float16_ends(student):
 
 @checks("read_q8_0", weight=2)
 def test_random_q8_0_blocks(student, rng):
-    """random blocks in all shapes, and a part of a larger matrix"""
+    """random blocks in any shape, and slices of a larger matrix: scale and q are right"""
     whole = random_blocks(rng, 6, 5, halves=1, numbers=32)
     for raw in (random_blocks(rng, *shape_of(rng), halves=1, numbers=32), whole[1::2, 2:], whole.transpose(0, 1)):
         got = parts(student.read_q8_0(raw, _unchanged=True), "q", "scale")
@@ -284,7 +284,7 @@ def test_random_q8_0_blocks(student, rng):
 
 @checks("read_q8_0")
 def test_every_signed_byte(student):
-    """all 256 bytes, in eight blocks, with the largest and the smallest float16 among the scales"""
+    """each of the 256 bytes gives the right signed number; the scale may be the largest or the smallest float16 number"""
     values = torch.tensor([65504.0, 2.0**-24, -1.5, -0.0, 1.0, 0.1, -65504.0, 3e-5]).half().unsqueeze(1)
     raw = torch.cat((values.view(torch.uint8), torch.arange(256).to(torch.uint8).view(8, 32)), dim=-1)
     q, scale = parts(student.read_q8_0(raw), "q", "scale")
@@ -294,7 +294,7 @@ def test_every_signed_byte(student):
 
 @checks("write_q4_1", weight=3)
 def test_random_blocks_written(student, rng):
-    """normal numbers around minima from -300 to 300: the nearest of the 16 that the block holds, as it is read"""
+    """random numbers around offsets from -300 to 300: every number is written as the nearest of its block's 16 values"""
     for leading in ((6,), (2, 3)):
         x = torch.randn(*leading, 32, generator=rng) * 10.0 ** (torch.rand(*leading, 1, generator=rng) - 1)
         x = x + 600 * torch.rand(*leading, 1, generator=rng) - 300
@@ -309,7 +309,7 @@ def test_random_blocks_written(student, rng):
 
 @checks("write_q4_1")
 def test_written_ties(student):
-    """half to even, for scale 1 and minimum 0"""
+    """ties are rounded half to even, for scale 1 and minimum 0"""
     x = torch.arange(32) / 2
     x[-1] = 15.0
     q, scale, minimum = read_back(student.write_q4_1(x), ())
@@ -319,7 +319,7 @@ def test_written_ties(student):
 
 @checks("write_q4_1")
 def test_written_from_other_dtypes(student, rng):
-    """x in 16 and in 64 bits, on the grid"""
+    """x in 16 or 64 bits: numbers that a block can hold exactly are written exactly"""
     q = torch.randint(16, (3, 32), generator=rng)
     q[:, 7], q[:, 8] = 0, 15
     for dtype in NARROW:
@@ -333,7 +333,7 @@ def test_written_from_other_dtypes(student, rng):
 
 @checks("write_q4_1")
 def test_written_wider_than_float16(student):
-    """x in 16 and in 64 bits, from -40,000 to 40,000: an interval that float16 does not hold, though it holds both ends"""
+    """x in 16 or 64 bits, from -40,000 to 40,000, a range too wide for float16: q is still right"""
     for dtype in NARROW:
         x = (80000 * torch.arange(32) / 31 - 40000).to(dtype)
         q, scale, minimum = read_back(student.write_q4_1(x), ())
@@ -345,7 +345,7 @@ def test_written_wider_than_float16(student):
 
 @checks("write_q4_1")
 def test_written_with_a_coarse_scale(student):
-    """a scale among the smallest that float16 has, which makes 2 of 2.4: the numbers are for the 2"""
+    """float16 rounds a scale from 2.4 to 2 times its smallest number: q is computed with the rounded scale"""
     tiny = 2.0**-24
     steps = torch.arange(32) % 16
     q, scale, minimum = read_back(student.write_q4_1(2.4 * tiny * steps), ())
@@ -355,7 +355,7 @@ def test_written_with_a_coarse_scale(student):
 
 @checks("write_q4_1")
 def test_written_beside_equal_numbers(student, rng):
-    """blocks of equal numbers, and of numbers that float16's scale does not tell apart, among others: each as if it were alone"""
+    """a block whose scale is 0, exactly or after rounding to float16, gets q 0; other blocks are not affected"""
     q = torch.randint(16, (2, 3, 32), generator=rng)
     q[..., 0], q[..., 31] = 0, 15
     x = 0.75 * q - 4.5
@@ -373,7 +373,7 @@ def test_written_beside_equal_numbers(student, rng):
 
 @checks("quantized_linear", weight=2)
 def test_random_products(student, rng):
-    """random matrices and x, of one group and of several"""
+    """random matrices of one or several groups, and random x: the product is right"""
     for groups in (1, 40, 2, 5):
         q, scale, minimum = matrix(rng, integer(rng, 1, 9), 32 * groups)
         if groups > 1:  # equal weights: scale 0, and the minimum counts
@@ -390,7 +390,7 @@ def test_random_products(student, rng):
 
 @checks("quantized_linear")
 def test_one_number_of_x_at_a_time(student, rng):
-    """x with a single 1: a column of the matrix, from every group"""
+    """x with a single 1 gives one column of the matrix, for every column"""
     q, scale, minimum = matrix(rng, 5, 96)
     got = student.quantized_linear(torch.eye(96), q, scale, minimum)
     float32s(got, weights_of(q, scale, minimum).T, "wrong columns", atol=1e-4)
@@ -398,7 +398,7 @@ def test_one_number_of_x_at_a_time(student, rng):
 
 @checks("quantized_linear")
 def test_memory_of_several_rows(student, rng):
-    """work: four rows of x, a matrix of 512 x 2,048"""
+    """work: four rows of x: a matrix of 512 x 2,048 is never converted to floating point as a whole"""
     q, scale, minimum = matrix(rng, 512, 2048)
     x = torch.randn(4, 2048, generator=rng)
     with student.counting() as work:
@@ -411,7 +411,7 @@ def test_memory_of_several_rows(student, rng):
 
 @checks("int8_linear", weight=2)
 def test_groups_of_unlike_size(student, rng):
-    """groups of x a thousand times as large as others, a group of zeros, and one group alone"""
+    """groups of x of very different size, a group of zeros, and a single group: the product is right"""
     for groups in (1, 33, 2, 5):
         q, scale, minimum = matrix(rng, integer(rng, 1, 9), 32 * groups)
         x = symmetric_case(rng, *shape_of(rng), groups, 32)[0]
@@ -429,7 +429,7 @@ def test_groups_of_unlike_size(student, rng):
 
 @checks("int8_linear")
 def test_whole_numbers_are_exact(student, rng):
-    """whole numbers up to 127, which stands in each group: nothing is lost"""
+    """x of whole numbers with 127 as the largest in each group: rounding x loses nothing"""
     q, _, _ = matrix(rng, 7, 96)
     scale, minimum = torch.full((7, 3, 1), 0.5), torch.full((7, 3, 1), -3.0)
     x = torch.randint(-127, 128, (4, 3, 32), generator=rng).float()
@@ -443,7 +443,7 @@ def test_whole_numbers_are_exact(student, rng):
 
 @checks("int8_linear")
 def test_sums_below_zero(student):
-    """a sum of 32 numbers of -127, which no 8 bits hold, with a minimum; and products alone, with one row and with 3,000"""
+    """sums of 32 negative numbers do not overflow, in the minimum's part and in the products, in a matrix of 1 or 3,000 rows"""
     x = -torch.ones(3, 32) * torch.tensor([[127.0], [254.0], [1.27]])
     q, scale, minimum = torch.zeros(1, 1, 32, dtype=torch.uint8), torch.ones(1, 1, 1), torch.full((1, 1, 1), 2.0)
     want = 2 * x.double().sum(dim=-1, keepdim=True)
@@ -455,7 +455,7 @@ def test_sums_below_zero(student):
 
 @checks("int8_linear", weight=2)
 def test_integers_in_every_group(student, rng):
-    """work: three groups: no floating tensor holds q, the weights or products"""
+    """work: three groups: no floating tensor holds q, the weights or the products"""
     q, scale, minimum = matrix(rng, 5, 96)
     x = symmetric_case(rng, 3, 32)[0].flatten()
     with student.watching() as prints:
@@ -470,7 +470,7 @@ def test_integers_in_every_group(student, rng):
 
 @checks("QuantizedKVCache", weight=3)
 def test_random_appends(student, rng):
-    """random appends to random layers of several rows: everything so far, in order"""
+    """random appends to random layers: append returns all tokens of the layer, in order, or raises CacheFull"""
     for _ in range(3):
         config = small_config(num_hidden_layers=integer(rng, 1, 3), num_key_value_heads=2, num_attention_heads=4, head_dim=8)
         layers, batch, room = config.num_hidden_layers, integer(rng, 1, 3), integer(rng, 4, 12)
@@ -492,7 +492,7 @@ def test_random_appends(student, rng):
 
 @checks("QuantizedKVCache")
 def test_two_quantized_caches(student, rng):
-    """two caches in turn, their keys and values as a model gives them: heads moved before tokens, not contiguous"""
+    """two caches in turn, with keys and values that are not contiguous: each cache keeps its own tokens"""
     config = small_config(num_hidden_layers=1)
     caches = [student.QuantizedKVCache(config, rows, 6) for rows in (2, 1)]
     stored = [[], []]
@@ -521,7 +521,7 @@ def test_quantized_memory_stays_at_a_reset(student, rng):
 
 @checks("QuantizedKVCache")
 def test_what_came_back_stays(student, rng):
-    """what an append has given is the same in all later ones"""
+    """keys and values that append has returned are the same in all later results"""
     config = small_config(num_hidden_layers=1)
     cache = student.QuantizedKVCache(config, 1, 6)
     first = parts(cache.append(0, vectors(rng, 1, config, 2), vectors(rng, 1, config, 2)), "keys", "values")
@@ -533,7 +533,7 @@ def test_what_came_back_stays(student, rng):
 
 @checks("QuantizedKVCache")
 def test_from_other_dtypes(student, rng):
-    """keys and values in 16 and in 64 bits, vectors of zeros among them: float32 comes back"""
+    """keys and values in 16 or 64 bits, and vectors of zeros: float32 comes back, and zeros stay zeros"""
     config = small_config(num_hidden_layers=1)
     for dtype in NARROW:
         cache = student.QuantizedKVCache(config, 2, 5)
@@ -546,7 +546,7 @@ def test_from_other_dtypes(student, rng):
 
 @checks("QuantizedKVCache")
 def test_large_numbers_in_8_bits(student, rng):
-    """numbers up to a million, which float16 does not hold; their scales it does"""
+    """numbers up to a million, too large for float16, come back within about half a step"""
     config = small_config(num_hidden_layers=1)
     cache = student.QuantizedKVCache(config, 1, 4)
     k = vectors(rng, 1, config, 3)
@@ -557,7 +557,7 @@ def test_large_numbers_in_8_bits(student, rng):
 
 @checks("QuantizedKVCache")
 def test_bytes_of_other_shapes(student, rng):
-    """nbytes of random shapes; reset leaves it as it is"""
+    """nbytes is right for random shapes, and reset does not change nbytes"""
     for _ in range(3):
         heads, width, layers = integer(rng, 1, 4), 2 * integer(rng, 1, 20), integer(rng, 1, 4)
         config = small_config(num_hidden_layers=layers, num_key_value_heads=heads, num_attention_heads=heads, head_dim=width)
@@ -574,7 +574,7 @@ def test_bytes_of_other_shapes(student, rng):
 
 @checks("QuantizedKVCache")
 def test_quantized_memory_on_its_device(student):
-    """on the meta device: the memory is there, and so is what append gives"""
+    """on the meta device: the cache and the result of append are on that device"""
     config = small_config(num_hidden_layers=1)
     cache = student.QuantizedKVCache(config, 2, 6, "meta")
     new = torch.ones(2, config.num_key_value_heads, 3, config.head_dim)
@@ -586,7 +586,7 @@ def test_quantized_memory_on_its_device(student):
 
 @checks("kl_divergence", weight=2)
 def test_random_divergences(student, rng):
-    """random logits, in 16, 32 and 64 bits"""
+    """random logits in 16, 32 or 64 bits: the divergence is right"""
     for dtype in (torch.float32, *NARROW):
         T, V = integer(rng, 1, 6), integer(rng, 2, 40)
         p, q = ((3 * torch.randn(T, V, generator=rng)).to(dtype) for _ in range(2))
@@ -597,7 +597,7 @@ def test_random_divergences(student, rng):
 
 @checks("kl_divergence")
 def test_small_divergences(student, rng):
-    """logits that differ a little, in places where the model is sure and in places where it is not"""
+    """logits that differ a little, in rows where the model is sure and in rows where it is not: the divergence is right"""
     for sharp in (1.0, 30.0):
         p = sharp * torch.randn(40, 50, generator=rng, dtype=torch.float64)
         q = p + 0.3 * torch.randn(40, 50, generator=rng, dtype=torch.float64)
@@ -607,14 +607,14 @@ def test_small_divergences(student, rng):
 
 @checks("kl_divergence")
 def test_improbable_tokens(student):
-    """what the other model holds for all but impossible: e^-60 and e^-200, each a half for the reference"""
+    """tokens of probability one half in the reference, and e^-60 or e^-200 in the model, count in full"""
     p, q = torch.zeros(3, 2), torch.tensor([[0.0, -60.0], [0.0, 0.0], [-200.0, 0.0]])
     close(student.kl_divergence(p, q), (130 - 2 * math.log(2)) / 3, rtol=1e-4, what="wrong divergence")
 
 
 @checks("kl_divergence")
 def test_many_places_and_many_tokens(student, rng):
-    """3,001 places; 60,000 tokens of which none is likely; the same logits, moved by 1,500"""
+    """3,001 places or 60,000 tokens: the divergence is right; logits shifted by 1,500 give 0"""
     p, q = (2 * torch.randn(3001, 3, generator=rng) for _ in range(2))
     p[:700] *= 3
     want = float((p.double().softmax(-1) * (p.double().log_softmax(-1) - q.double().log_softmax(-1))).sum() / 3001)
@@ -630,7 +630,7 @@ def test_many_places_and_many_tokens(student, rng):
 
 @checks("perplexity")
 def test_many_tokens(student, rng):
-    """2,500 tokens of text; a vocabulary of 70,000; a last row of -inf but for one token"""
+    """2,500 tokens of text, or a vocabulary of 70,000: the perplexity is right; -inf in the last row has no effect"""
     logits, ids = 2 * torch.randn(2500, 4, generator=rng), torch.randint(4, (2500,), generator=rng)
     logits[1900:] *= 3
     logits[-1] = torch.tensor([-math.inf, 0.0, -math.inf, -math.inf])
@@ -646,14 +646,14 @@ def test_many_tokens(student, rng):
 
 @checks("perplexity")
 def test_an_improbable_text(student):
-    """one of two tokens had e^-120: the perplexity is e^60"""
+    """one of two predicted tokens has probability e^-120: the perplexity is e^60"""
     logits = torch.tensor([[0.0, -120.0, -500.0], [-300.0, -400.0, 0.0], [0.0, 0.0, 0.0]])
     close(student.perplexity(logits, torch.tensor([0, 1, 2])), math.exp(60), rtol=1e-3, what="wrong perplexity")
 
 
 @checks("perplexity", weight=2)
 def test_random_perplexities(student, rng):
-    """random logits and texts, in 16, 32 and 64 bits, of two tokens and of many"""
+    """random logits in 16, 32 or 64 bits, and texts of two or more tokens: the perplexity is right"""
     for dtype, T in ((torch.float32, 2), (torch.float32, 30), (torch.float64, 7), (torch.float16, 9), (torch.bfloat16, 5)):
         V = integer(rng, 2, 40)
         logits = (2 * torch.randn(T, V, generator=rng)).to(dtype)
@@ -665,7 +665,7 @@ def test_random_perplexities(student, rng):
 
 @checks("perplexity")
 def test_large_logits_of_a_text(student):
-    """logits of 1,000 and more: no inf, no nan"""
+    """logits of 1,000 and more give no inf and no nan"""
     logits = torch.tensor([[1000.0, 1001.0, 0.0], [-1000.0, -1000.0, -1000.0], [7.0, 0.0, 0.0]])
     want = math.exp((math.log1p(math.exp(-1)) + math.log(3)) / 2)
     close(student.perplexity(logits, torch.tensor([2, 1, 0])), want, rtol=1e-3, what="wrong perplexity")

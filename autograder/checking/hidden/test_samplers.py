@@ -67,7 +67,7 @@ def neighbours(got: Tensor, want: Tensor) -> None:
 
 @checks("greedy_sample")
 def test_greedy_random_rows(student, rng):
-    """the best token of every row of random batches"""
+    """random logits: the best token of every row is chosen"""
     for rows, width in ((1, 1), (1, 40), (33, 7), (4, 3000)):
         logits = separated(rng, rows, width, gap=0.01)
         want = [[max(range(width), key=values.__getitem__)] for values in logits.tolist()]
@@ -77,7 +77,7 @@ def test_greedy_random_rows(student, rng):
 
 @checks("greedy_sample")
 def test_greedy_extremes(student):
-    """banned tokens, large and negative logits"""
+    """logits of -inf, huge logits and negative logits: the best token is chosen"""
     logits = torch.tensor([[-INF, -900.0, -901.0], [-INF, -INF, -2.0], [1e30, -1e30, 0.0], [-1e30, -3e30, -2e30]])
     logits = torch.cat([logits, torch.tensor([[7e4, 8e4, 0.0], [1000.0, 1000.1, 999.0]])])
     got = token_ids(student.greedy_sample(logits), 6)
@@ -86,7 +86,7 @@ def test_greedy_extremes(student):
 
 @checks("greedy_sample")
 def test_greedy_shapes_and_dtypes(student, rng):
-    """transposed logits, one token, one row, every dtype"""
+    """transposed logits, a vocabulary of one token, every dtype: the best token is chosen"""
     tall = torch.randn(7, 4, generator=rng)
     equal(token_ids(student.greedy_sample(tall.T), 4), tall.argmax(dim=0)[:, None])
     equal(token_ids(student.greedy_sample(torch.randn(3, 1, generator=rng)), 3), torch.zeros(3, 1, dtype=torch.int64))
@@ -97,7 +97,7 @@ def test_greedy_shapes_and_dtypes(student, rng):
 
 @checks("greedy_sample")
 def test_greedy_small_lead_in_a_vocabulary(student, rng):
-    """a small lead decides among 49,152 tokens too"""
+    """the highest of 49,152 logits wins, even by a small lead"""
     logits = torch.rand(3, 49_152, generator=rng)
     best = torch.randint(0, 49_152, (3, 1), generator=rng)
     logits = logits.scatter(-1, best, 1.0002).scatter(-1, (best + 1) % 49_152, 1.0001)
@@ -109,7 +109,7 @@ def test_greedy_small_lead_in_a_vocabulary(student, rng):
 
 @checks("temperature_probs")
 def test_temperature_random(student, rng):
-    """random logits at random temperatures"""
+    """random logits and random temperatures: the probabilities are right"""
     for rows, width in ((1, 3), (5, 17), (16, 200)):
         logits = 3 * torch.randn(rows, width, generator=rng)
         for tau in (between(rng, 0.1, 0.9), between(rng, 1.1, 5.0), 1.0):
@@ -119,7 +119,7 @@ def test_temperature_random(student, rng):
 
 @checks("temperature_probs")
 def test_temperature_no_overflow(student):
-    """a small tau makes logits large, and nothing overflows"""
+    """dividing by a small tau makes the logits large: nothing overflows"""
     # tau is a power of two: the division is exact, however it is done.
     logits = torch.tensor([[30.0, 29.875, 10.0], [-500.0, -499.75, -600.0]])
     want = softmax64(logits * 16)
@@ -128,7 +128,7 @@ def test_temperature_no_overflow(student):
 
 @checks("temperature_probs")
 def test_temperature_any(student):
-    """a tau near 0 is not 0, and a high one is not cut"""
+    """a tau near 0 is not treated as 0, and a high tau is not limited"""
     near, far = torch.tensor([[0.0078125, 0.00390625, 0.0]]), torch.tensor([[30.0, -200.0, 0.0]])
     close(student.temperature_probs(near, 0.0078125), softmax64(near * 128), atol=1e-5)
     for tau in (10.0, 40.0, 400.0):
@@ -147,7 +147,7 @@ def test_temperature_rows_alone(student, rng):
 
 @checks("temperature_probs")
 def test_temperature_banned(student):
-    """a logit of -inf keeps probability 0"""
+    """a logit of -inf gets probability 0 at every tau"""
     logits = torch.tensor([[1.0, -INF, 2.0, -INF], [-INF, -INF, -INF, 0.5]])
     for tau in (0.5, 1.0, 3.0):
         distribution(student.temperature_probs(logits, tau), softmax64(logits / tau))
@@ -160,7 +160,7 @@ def test_temperature_banned(student):
 
 @checks("temperature_probs")
 def test_temperature_shapes(student, rng):
-    """transposed logits, and a vocabulary of one token"""
+    """transposed logits, and a vocabulary of one token: the probabilities are right"""
     tall = separated(rng, 4, 7).T.contiguous()
     got = student.temperature_probs(tall.T, 0.7, _unchanged=True)
     close(got, softmax64(tall.T.contiguous() / 0.7), atol=1e-5, rtol=1e-4)
@@ -169,17 +169,19 @@ def test_temperature_shapes(student, rng):
 
 @checks("temperature_probs")
 def test_temperature_float64(student, rng):
-    """float64 logits keep their digits"""
+    """float64 logits give float64 probabilities with all digits, and in the greedy case a tiny lead decides"""
     logits = 3 * torch.randn(4, 12, generator=rng, dtype=torch.float64)
     got = student.temperature_probs(logits, 0.7, _unchanged=True)
     at_least(student.temperature_probs(logits, 0.0), torch.float64)
     at_least(got, torch.float64)
     close(got, softmax64(logits / 0.7), atol=1e-13, rtol=1e-9)
+    close_call = torch.tensor([[-3.0, -2.0, -2.0 + 2**-45], [7.0 + 2**-40, 7.0, 7.0]], dtype=torch.float64)
+    distribution(student.temperature_probs(close_call, 0.0), torch.tensor([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]))
 
 
 @checks("temperature_probs")
 def test_temperature_large_vocabulary_in_half(student, rng):
-    """49,152 tokens in bfloat16: every one keeps its probability"""
+    """49,152 logits in bfloat16: even the smallest probability is right"""
     logits = (3 * torch.randn(1, 49_152, generator=rng)).bfloat16()
     for tau in (0.7, 1.3):
         got = student.temperature_probs(logits, tau)
@@ -189,7 +191,7 @@ def test_temperature_large_vocabulary_in_half(student, rng):
 
 @checks("temperature_probs")
 def test_temperature_nearly_zero(student):
-    """a temperature of a millionth is not greedy where the gaps are millionths"""
+    """tau is a millionth and the logits differ by millionths: the result is not greedy"""
     logits = torch.tensor([[0.0, 1e-6, -1e-6, -1.0], [2e-6, 0.0, 1e-6, -3.0]], dtype=torch.float64)
     want = softmax64(torch.tensor([[0.0, 1.0, -1.0, -1e6], [2.0, 0.0, 1.0, -3e6]]))
     close(student.temperature_probs(logits, 1e-6, _unchanged=True), want, atol=1e-6)
@@ -210,7 +212,7 @@ def test_temperature_leaves_every_dtype(student):
 
 @checks("top_k_probs")
 def test_top_k_random(student, rng):
-    """random logits, random k"""
+    """random logits and random k: the probabilities are right"""
     for rows, width in ((1, 5), (7, 12), (9, 64)):
         logits = separated(rng, rows, width)
         for k in (1, integer(rng, 2, width - 1), width):
@@ -219,7 +221,7 @@ def test_top_k_random(student, rng):
 
 @checks("top_k_probs")
 def test_top_k_random_ties(student, rng):
-    """many equal logits"""
+    """many equal logits: every token that ties with the k-th is kept"""
     for width in (4, 10):
         logits = torch.randint(-3, 4, (12, width), generator=rng).float()
         for k in range(1, width + 1):
@@ -228,7 +230,7 @@ def test_top_k_random_ties(student, rng):
 
 @checks("top_k_probs")
 def test_top_k_banned(student):
-    """banned tokens stay out when k is larger than what is left"""
+    """tokens of logit -inf get probability 0, also if k is larger than the number of other tokens"""
     logits = torch.tensor([[1.0, -INF, 2.0, -INF, 0.0], [-INF, -INF, 3.0, -INF, -INF], [0.0, 1.0, 2.0, 3.0, 4.0]])
     for k in (2, 4, 5, 8):
         want = softmax64(logits) * top_k_by_hand(logits.clamp(min=-1e3), k).gt(0)
@@ -238,7 +240,7 @@ def test_top_k_banned(student):
 
 @checks("top_k_probs")
 def test_top_k_far_from_zero(student):
-    """negative logits, and logits of which one row dwarfs the other"""
+    """large negative logits, and rows of very different magnitude: the probabilities are right"""
     logits = torch.tensor([[-800.0, -801.0, -802.0, -803.0], [300.0, 302.0, 301.0, 299.0], [2.0, 1.99999, -1.0, -2.0]])
     logits = torch.cat([logits, torch.tensor([[-20000.0, -20001.0, -20002.0, -20003.0]])])
     for k in (1, 3):
@@ -247,7 +249,7 @@ def test_top_k_far_from_zero(student):
 
 @checks("top_k_probs")
 def test_top_k_shapes(student, rng):
-    """transposed logits, and a vocabulary of one token"""
+    """transposed logits, and a vocabulary of one token: the probabilities are right"""
     tall = separated(rng, 4, 7).T.contiguous()
     got = student.top_k_probs(tall.T, 3, _unchanged=True)
     close(got, top_k_by_hand(tall.T.contiguous(), 3), atol=1e-5, rtol=1e-4)
@@ -256,7 +258,7 @@ def test_top_k_shapes(student, rng):
 
 @checks("top_k_probs")
 def test_top_k_float64(student, rng):
-    """float64 logits keep their digits"""
+    """float64 logits give float64 probabilities with all digits"""
     logits = 3 * torch.randn(4, 12, generator=rng, dtype=torch.float64)
     got = student.top_k_probs(logits, 3, _unchanged=True)
     at_least(student.top_k_probs(logits, 99), torch.float64)
@@ -266,14 +268,14 @@ def test_top_k_float64(student, rng):
 
 @checks("top_k_probs")
 def test_top_k_thousands(student, rng):
-    """two thousand tokens of five thousand"""
+    """k = two thousand of five thousand tokens: exactly the two thousand best are kept"""
     logits = torch.randperm(5_000, generator=rng)[None] / 1_000.0
     distribution(student.top_k_probs(logits, 2_000), top_k_by_hand(logits, 2_000))
 
 
 @checks("top_k_probs")
 def test_top_k_minus_one_is_no_setting(student):
-    """-1 is refused as any other k below 1: None, in sample_next_token, is what switches the filter off"""
+    """k = -1 raises ValueError instead of switching the filter off"""
     raises(ValueError, lambda: student.top_k_probs(row([1.0, 2.0]), -1), naming=-1)
 
 
@@ -290,7 +292,7 @@ def test_top_k_leaves_every_dtype(student):
 
 @checks("top_p_probs")
 def test_top_p_random(student, rng):
-    """random logits, random p"""
+    """random logits and random p: the probabilities are right"""
     for rows, width in ((1, 4), (6, 10), (12, 40)):
         logits = separated(rng, rows, width)
         for _ in range(3):
@@ -300,7 +302,7 @@ def test_top_p_random(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_large_vocabulary(student, rng):
-    """thousands of tokens"""
+    """thousands of tokens: the nucleus is right"""
     logits = 4 * torch.randn(2, 4000, generator=rng)
     p = clear_p_wide(logits)
     got = student.top_p_probs(logits, p)
@@ -319,7 +321,7 @@ def clear_p_wide(logits: Tensor) -> float:
 
 @checks("top_p_probs")
 def test_top_p_exact_mass_random(student, rng):
-    """equally likely tokens, mass exactly p: the smallest set, no more"""
+    """equally likely tokens with a mass of exactly p: no further token is kept"""
     # Probabilities of 1/16: every sum is exact in any precision. Which of the equal tokens stay is free.
     for _ in range(4):
         count = integer(rng, 1, 15)
@@ -330,7 +332,7 @@ def test_top_p_exact_mass_random(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_nearly_one(student):
-    """p just below 1 cuts too, wherever the logits lie"""
+    """p just below 1 cuts the tail, also with logits far below 0"""
     logits = torch.tensor([[0.9, 0.08, 0.012, 0.006, 0.002]]).log()
     for at in (0.0, -20000.0):
         exact = (logits * 64).round() / 64 + at  # still exact that far from 0
@@ -347,7 +349,7 @@ def test_top_p_one_random(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_one_survivor(student, rng):
-    """one token survives the smallest p"""
+    """a tiny p keeps only the best token"""
     logits = separated(rng, 5, 11)
     want = (logits == logits.max(dim=-1, keepdim=True).values).double()
     for p in (1e-9, 1e-3):
@@ -356,7 +358,7 @@ def test_top_p_one_survivor(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_banned(student):
-    """a logit of -inf keeps probability 0"""
+    """a logit of -inf gets probability 0, whatever p is"""
     logits = torch.tensor([[1.0, -INF, 2.0, -INF], [-INF, -INF, -INF, 0.5]])
     for p in (0.5, 0.9, 1.0):
         want = top_p_by_hand(logits, p) * softmax64(logits).gt(0)
@@ -365,7 +367,7 @@ def test_top_p_banned(student):
 
 @checks("top_p_probs")
 def test_top_p_shapes(student, rng):
-    """transposed logits, and a vocabulary of one token"""
+    """transposed logits, and a vocabulary of one token: the probabilities are right"""
     tall = separated(rng, 4, 7).T.contiguous()
     got = student.top_p_probs(tall.T, 0.6180339887, _unchanged=True)
     close(got, top_p_by_hand(tall.T.contiguous(), 0.6180339887), atol=1e-5, rtol=1e-4)
@@ -374,7 +376,7 @@ def test_top_p_shapes(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_float64(student, rng):
-    """float64 logits keep their digits"""
+    """float64 logits give float64 probabilities with all digits"""
     logits = 3 * torch.randn(4, 12, generator=rng, dtype=torch.float64)
     got = student.top_p_probs(logits, 0.6180339887, _unchanged=True)
     at_least(student.top_p_probs(logits, 1.0), torch.float64)
@@ -384,7 +386,7 @@ def test_top_p_float64(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_large_vocabulary_in_half(student, rng):
-    """49,152 tokens in bfloat16: the nucleus is the one that exact sums give"""
+    """49,152 logits in bfloat16: the nucleus is the same as with exact sums"""
     logits = (3 * torch.randn(1, 49_152, generator=rng)).bfloat16()
     p = clear_p_wide(logits)
     got = student.top_p_probs(logits, p)
@@ -396,7 +398,7 @@ def test_top_p_large_vocabulary_in_half(student, rng):
 
 @checks("top_p_probs")
 def test_top_p_a_little_more_or_less(student):
-    """a mass a twenty-thousandth above what is gathered wants one more token, below it none; 0.99995 is not 1"""
+    """p slightly above a running sum keeps one more token, p slightly below does not; 0.99995 is not treated as 1"""
     logits = torch.tensor([[0.5, 0.3, 0.2]]).log()
     for p in (0.8 - 5e-5, 0.8 + 5e-5, 0.5 - 5e-5, 0.5 + 5e-5):
         distribution(student.top_p_probs(logits, p), top_p_by_hand(logits, p))
@@ -406,7 +408,7 @@ def test_top_p_a_little_more_or_less(student):
 
 @checks("top_p_probs")
 def test_top_p_sums_in_float64(student):
-    """float64: a billionth more than the mass gathered wants one more token"""
+    """float64 logits: p one billionth above a running sum keeps one more token, p just below does not"""
     logits = torch.tensor([[0.5, 0.25, 0.125, 0.125], [0.125, 0.25, 0.125, 0.5]], dtype=torch.float64).log()
     for p, kept in ((0.75 + 1e-9, 3), (0.75 - 1e-9, 2), (0.5 + 1e-9, 2), (0.5 - 1e-9, 1)):
         got = student.top_p_probs(logits, p, _unchanged=True)
@@ -418,7 +420,7 @@ def test_top_p_sums_in_float64(student):
 
 @checks("draw", weight=2)
 def test_draw_random(student, rng):
-    """random distributions and random u"""
+    """random probabilities and random u: the right tokens are drawn"""
     for rows, width in ((1, 2), (40, 6), (64, 50), (8, 2000)):
         probs = torch.softmax(2 * torch.randn(rows, width, generator=rng), dim=-1)
         sums = torch.cat([torch.zeros(rows, 1, dtype=torch.float64), probs.double().cumsum(dim=-1)], dim=-1)
@@ -431,7 +433,7 @@ def test_draw_random(student, rng):
 
 @checks("draw")
 def test_draw_on_the_edge(student):
-    """u exactly on a running sum belongs to the next token"""
+    """a u equal to a running sum draws the next token of probability above 0"""
     # Multiples of 1/16: the sums are exact.
     probs = torch.tensor([[1, 0, 3, 4, 0, 0, 8, 0]]) / 16
     u = torch.tensor([[0], [1], [4], [8], [15]]) / 16
@@ -441,7 +443,7 @@ def test_draw_on_the_edge(student):
 
 @checks("draw")
 def test_draw_largest_u(student, rng):
-    """the largest u below 1 still names a token"""
+    """the largest u below 1 draws a token of the vocabulary"""
     probs = torch.softmax(2 * torch.randn(256, 100, generator=rng), dim=-1)
     u = torch.full((256, 1), 1 - 2**-24)  # the largest float32 that torch.rand can give
     got = token_ids(student.draw(probs, u), 256)
@@ -456,7 +458,7 @@ def test_draw_largest_u(student, rng):
 
 @checks("draw")
 def test_draw_shapes(student, rng):
-    """transposed probabilities, a vocabulary of one token, u of shape (B,) with B = V"""
+    """transposed probabilities, a vocabulary of one token, or u of shape (B,) with B = V: the right tokens are drawn"""
     probs = torch.tensor([[0.125, 0.5, 0.375], [0.75, 0.0, 0.25], [0.25, 0.25, 0.5]])
     u = torch.tensor([0.7, 0.2, 0.1])
     want = torch.tensor([[2], [0], [0]])
@@ -467,7 +469,7 @@ def test_draw_shapes(student, rng):
 
 @checks("draw")
 def test_draw_cut_tail(student, rng):
-    """the largest u never names a token of the tail that was cut"""
+    """if the last tokens have probability 0, the largest u below 1 draws the last token before them"""
     probs = torch.softmax(2 * torch.randn(256, 100, generator=rng), dim=-1)
     probs[:, 60:] = 0
     probs = probs / probs.sum(dim=-1, keepdim=True) * (1 - 2e-7)
@@ -477,7 +479,7 @@ def test_draw_cut_tail(student, rng):
 
 @checks("draw")
 def test_draw_leaves_every_dtype(student):
-    """probabilities and u are not changed, whatever their dtype, though they sum to less than 1"""
+    """probs and u are not changed, whatever their dtype, also if the probabilities sum to less than 1"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         probs = torch.tensor([[0.25, 0.5, 0.125], [0.0, 0.625, 0.25]], dtype=dtype)
         u = torch.tensor([[0.5], [0.25]], dtype=torch.promote_types(dtype, torch.float32))
@@ -489,7 +491,7 @@ def test_draw_leaves_every_dtype(student):
 
 @checks("temperature_sample")
 def test_temperature_sample_rows(student, rng):
-    """each row from its own distribution"""
+    """each row is drawn from its own distribution"""
     for tau in (between(rng, 0.4, 2.0), 0.05):
         logits = separated(rng, 3, 6) * min(tau, 1.0)
         g = fresh(student, rng)
@@ -499,7 +501,7 @@ def test_temperature_sample_rows(student, rng):
 
 @checks("temperature_sample")
 def test_temperature_sample_long_tail(student, rng):
-    """a hundred tokens of small probability come as often as they should together"""
+    """a hundred improbable tokens together are drawn as often as the sum of their probabilities says"""
     # 0.92 of the mass on one token. Noise that is not Gumbel's has another tail: that token would come nearly always, or hardly.
     logits = torch.full((1, 101), -7.0)
     logits[0, 0] = 0.0
@@ -521,7 +523,7 @@ def test_temperature_sample_independent(student, rng):
 
 @checks("top_k_sample")
 def test_top_k_sample_rows(student, rng):
-    """each row from its own distribution"""
+    """each row is drawn from its own distribution"""
     logits = separated(rng, 3, 6)
     k = integer(rng, 2, 4)
     g = fresh(student, rng)
@@ -534,7 +536,7 @@ def test_top_k_sample_rows(student, rng):
 
 @checks("top_k_sample")
 def test_top_k_sample_independent(student, rng):
-    """neighbouring rows are drawn independently, ties included"""
+    """neighbouring rows are drawn independently, also with tied logits"""
     logits = row([1.0, 2.0, 1.0, -1.0])
     g = fresh(student, rng)
     got = drawn(lambda x: student.top_k_sample(x, 2, generator=g), repeat(logits))
@@ -543,7 +545,7 @@ def test_top_k_sample_independent(student, rng):
 
 @checks("top_p_sample")
 def test_top_p_sample_rows(student, rng):
-    """each row from its own distribution"""
+    """each row is drawn from its own distribution"""
     logits = separated(rng, 3, 6)
     p = clear_p(rng, logits)
     g = fresh(student, rng)
@@ -563,27 +565,28 @@ def test_top_p_sample_independent(student, rng):
 
 @checks("temperature_sample")
 def test_temperature_sample_each_call_draws_anew(student):
-    """many calls with one row each"""
+    """many calls with one row each, over many equally likely tokens: few tokens repeat"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.temperature_sample(x, 1.0, generator=g))
 
 
 @checks("top_k_sample")
 def test_top_k_sample_each_call_draws_anew(student):
-    """many calls with one row each"""
+    """many calls with one row each, over many equally likely tokens: few tokens repeat"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.top_k_sample(x, 32_768, generator=g))
 
 
 @checks("top_k_sample")
 def test_top_k_sample_minus_one_is_no_setting(student):
-    """-1 is refused as any other k below 1"""
-    raises(ValueError, lambda: student.top_k_sample(row([1.0, 2.0]), -1), naming=-1)
+    """k = -1 and k = 0 raise ValueError instead of switching the filter off"""
+    for k in (-1, 0):
+        raises(ValueError, lambda k=k: student.top_k_sample(row([1.0, 2.0]), k), naming=k)
 
 
 @checks("top_p_sample")
 def test_top_p_sample_each_call_draws_anew(student):
-    """many calls with one row each"""
+    """many calls with one row each, over many equally likely tokens: few tokens repeat"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.top_p_sample(x, 1.0, generator=g))
 
@@ -603,14 +606,14 @@ def combined(logits: Tensor, tau: float, k: int | None, p: float | None) -> Tens
 
 @checks("sample_next_token")
 def test_next_token_each_call_draws_anew(student):
-    """many calls with one row each"""
+    """many calls with one row each, over many equally likely tokens: few tokens repeat"""
     g = student.generator(11)
     each_call_draws_anew(lambda x: student.sample_next_token(x, generator=g))
 
 
 @checks("sample_next_token", weight=2)
 def test_next_token_combinations(student, rng):
-    """temperature, top-k and top-p in every combination"""
+    """temperature, top-k and top-p in every combination: the frequencies are right"""
     for use_k in (False, True):
         for use_p in (False, True):
             logits = separated(rng, 2, 7, gap=0.25)
@@ -624,7 +627,7 @@ def test_next_token_combinations(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_order_sharp(student, rng):
-    """a low temperature shrinks the nucleus, a high one widens it"""
+    """a low temperature makes the nucleus smaller, a high temperature makes the nucleus larger"""
     logits = row([3.0, 2.0, 1.0, 0.0])
     for tau, p in ((0.5, 0.8), (3.0, 0.8), (3.0, 0.5)):
         options = {"temperature": tau, "top_p": p, "generator": fresh(student, rng)}
@@ -634,7 +637,7 @@ def test_next_token_order_sharp(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_one_always_survives(student, rng):
-    """at least one token survives any combination"""
+    """settings that leave only the best token: that token is drawn"""
     logits = separated(rng, 6, 12)
     want = logits.double().argmax(dim=-1, keepdim=True)
     settings = ((1.0, 1, None), (2.0, None, 1e-9), (0.7, 1, 1e-9), (1e-3, 12, 1.0), (1e-3, 3, 0.01), (5.0, 1, 1.0))
@@ -645,7 +648,7 @@ def test_next_token_one_always_survives(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_filters_that_keep_all(student, rng):
-    """k >= V and p = 1 change nothing"""
+    """k >= V and p = 1 do not change the distribution"""
     for tau in (1.5, 0.05):
         logits = separated(rng, 1, 5) * min(tau, 1.0)
         options = {"temperature": tau, "top_k": 50, "top_p": 1.0, "generator": fresh(student, rng)}
@@ -655,7 +658,7 @@ def test_next_token_filters_that_keep_all(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_without_filters(student, rng):
-    """None filters nothing, and the generator is heard; top_k = 1 keeps all that are best"""
+    """no filter, one filter, ties at top_k = 1: right frequencies; the same seed gives the same tokens"""
     alike = repeat(torch.arange(200)[None] * 1e-3, 1_000)  # fewer than 100 differ with probability below 1e-30
     got = token_ids(student.sample_next_token(alike, generator=fresh(student, rng)), 1_000)
     that(len(got.unique()) >= 100, "only few of 200 nearly equal tokens were drawn", got=len(got.unique()))
@@ -674,7 +677,7 @@ def test_next_token_without_filters(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_banned(student, rng):
-    """a token with logit -inf never comes"""
+    """a token of logit -inf, or cut by top_k, is never drawn"""
     logits = repeat(row([1.0, -INF, 0.5, -INF, 0.0]), 2000)
     for options in ({}, {"top_k": 4}, {"top_p": 0.999}, {"temperature": 5.0, "top_k": 5, "top_p": 1.0}):
         got = token_ids(student.sample_next_token(logits, generator=fresh(student, rng), **options), 2000)
@@ -700,6 +703,6 @@ def test_next_token_independent(student, rng):
 
 @checks("sample_next_token")
 def test_next_token_negative_top_k(student):
-    """a top_k of -1 is refused, at temperature 0 too"""
+    """top_k = -1 raises ValueError, also at temperature 0"""
     for tau in (1.0, 0.0):
         raises(ValueError, lambda t=tau: student.sample_next_token(row([1.0, 2.0]), temperature=t, top_k=-1), naming=-1)

@@ -48,7 +48,7 @@ def cut_up(rng, stream: bytes, longest: int) -> list[bytes]:
 
 @checks("sse_event")
 def test_texts_of_many_lines(student, rng):
-    """drawn texts: cut at every newline and nowhere else"""
+    """drawn texts: a new data line after every newline and nowhere else"""
     of_json = ('{ "a":1e3}', '{"\\u00e9":[1,2]}', '["a",\n1]', "true", '"\\n"')
     for text in ["\n", "\n\n", "a\x0bb\x85c\u2028d\n", *of_json, *(text_of(rng, 30, (*LETTERS, "\n", "\n")) for _ in range(30))]:
         due = "".join(f"data: {line}\n" for line in text.split("\n")).encode() + b"\n"
@@ -57,13 +57,13 @@ def test_texts_of_many_lines(student, rng):
 
 @checks("sse_event")
 def test_objects_are_json_on_one_line(student, rng):
-    """drawn objects: JSON that gives them back, in one data line, the characters as they are"""
+    """drawn dicts: JSON in one data line that decodes to the same dict, with no character escaped as ASCII"""
     for _ in range(20):
         values = (text_of(rng, 20, (*LETTERS, "\n")), 3, None, True, 0.25, [{"é": text_of(rng, 4)}])
         data = {text_of(rng, 5) + str(i): one_of(rng, values) for i in range(4)}
         got = student.sse_event(data, _unchanged=True)
         that(isinstance(got, bytes), "an event is bytes", got=got)
-        that(got.startswith(b"data: ") and got.endswith(b"\n\n") and got.count(b"\n") == 2, "JSON stands in one data line", got=got)
+        that(got.startswith(b"data: ") and got.endswith(b"\n\n") and got.count(b"\n") == 2, "JSON belongs in one data line", got=got)
         equal(json.loads(got[6:]), data, what="wrong data in the JSON")
         that(not any(letter in got for letter in (b"\\u00e9", b"\\u20ac", b"\\ud83d")), "characters are escaped", got=got)
     equal(student.sse_event({}), b"data: {}\n\n", what="wrong bytes for an empty object")
@@ -71,7 +71,7 @@ def test_objects_are_json_on_one_line(student, rng):
 
 @checks("sse_event")
 def test_longer_texts(student):
-    """300 lines, of 1,000 characters each"""
+    """300 lines of 1,000 characters, and a long string in a dict: nothing is cut off"""
     lines = [f"{i:03} " + "é" * 996 for i in range(300)]
     due = "".join(f"data: {line}\n" for line in lines).encode() + b"\n"
     equal(student.sse_event("\n".join(lines)), due, what="wrong bytes for a text of 300 lines")
@@ -100,7 +100,7 @@ def drawn_stream(rng, count: int) -> tuple[bytes, list[str]]:
 
 @checks("SSEParser", weight=2)
 def test_drawn_streams_cut_anywhere(student, rng):
-    """streams with comments and other fields, in pieces of 1 byte and more"""
+    """drawn streams with comments and other fields, in pieces of 1 byte and more: the right events"""
     for longest in (1, 2, 5, 40):
         for _ in range(5):
             stream, events = drawn_stream(rng, integer(rng, 1, 8))
@@ -110,7 +110,7 @@ def test_drawn_streams_cut_anywhere(student, rng):
 
 @checks("SSEParser")
 def test_every_event_with_its_own_push(student, rng):
-    """byte by byte: each event comes with its empty line's newline"""
+    """one byte at a time: an event is returned with the last byte of its empty line"""
     for end in (b"\n", b"\r\n"):
         texts = ["data: a" + text_of(rng, 5) for _ in range(4)]
         stream = b"".join(text.encode() + end + end for text in texts)
@@ -124,7 +124,7 @@ def test_every_event_with_its_own_push(student, rng):
 
 @checks("SSEParser")
 def test_two_streams_side_by_side(student, rng):
-    """two parsers know nothing of each other, and empty pieces change nothing"""
+    """two parsers, used in turns: the streams are not mixed up, and empty pieces change nothing"""
     streams = [cut_up(rng, f"data: {name * 5}\ndata: {name * 7}\n\ndata: {name}\n\n".encode(), 4) for name in ("é", "b")]
     order = [[which, piece] for pair in zip(*streams, strict=False) for which, piece in enumerate([*pair])]
     order += [[which, piece] for which in (0, 1) for piece in streams[which][min(map(len, streams)) :]]
@@ -137,7 +137,7 @@ def test_two_streams_side_by_side(student, rng):
 
 @checks("SSEParser")
 def test_what_is_not_ended_is_no_event(student):
-    """a stream that breaks off; empty lines without data; [DONE]"""
+    """an unfinished event and empty lines without data give no event; [DONE] is an event like any other"""
     equal(parsed(student, [b"\n\n\r\n: a\n\nid: 1\n\n", b"data: a\n", b"data: b"]), [[], [], []])
     equal(parsed(student, [b"data: a\ndata\n\n", b"\n", b"data:b\n\n"])[2], ["b"], what="wrong event after one that has ended")
     behind = parsed(student, [b"data: [DONE]\n\ndata: a\n\n", b"data: b\n\n"])
@@ -146,7 +146,7 @@ def test_what_is_not_ended_is_no_event(student):
 
 @checks("SSEParser")
 def test_larger_and_equal_events(student, rng):
-    """a line of 200,000 bytes, 300 equal events in one piece, an event of 150 lines, carriage returns and byte order marks inside"""
+    """a line of 200,000 bytes, 300 equal events, an event of 150 lines, CR and byte order mark as data: all complete"""
     text = text_of(rng, 20, (*LETTERS, "\r", "\ufeff")) + "z"
     events = ["é" * 100_000, *["same"] * 300, "\n".join(["line"] * 150), f"\ufeff{text}", f"a\r{text}", "same"]
     stream = "".join("".join(f"data: {line}\n" for line in event.split("\n")) + "data\n\n" for event in events).encode()
@@ -159,7 +159,7 @@ def test_larger_and_equal_events(student, rng):
 
 @checks("SSEParser", timing=True)
 def test_old_events_cost_nothing(student, race):
-    """speed: 8,000 events against 1,000, in pieces of 16 bytes"""
+    """speed: 8,000 events against 1,000, in pieces of 16 bytes: events already returned are not read again"""
 
     def stream(rng, size):
         data = b"".join(b"data: {\"token\": %d}\n\n" % integer(rng, 0, 99_999) for _ in range(size))
@@ -196,7 +196,7 @@ BAD: dict[str, tuple[Any, ...]] = {
 
 @checks("parse_params", weight=2)
 def test_drawn_bodies(student, rng):
-    """fields at their borders, some of them null, some missing, some unknown"""
+    """drawn bodies with extreme values and with null, missing and unknown fields: the right value of every field"""
     for chat in (False, True):
         for _ in range(20):
             body = {name: one_of(rng, (*values, None)) for name, values in GOOD.items() if integer(rng, 0, 3)}
@@ -222,7 +222,7 @@ def test_drawn_bodies(student, rng):
 
 @checks("parse_params", weight=2)
 def test_every_wrong_kind(student):
-    """each field with everything that it must not be, in completions and in chats"""
+    """every field with wrong types and values, in completions and chats: status 400, and the error names the field"""
     for chat in (False, True):
         for name, values in BAD.items():
             for value in values:
@@ -231,7 +231,7 @@ def test_every_wrong_kind(student):
 
 @checks("parse_params")
 def test_wrong_log_probabilities(student):
-    """logprobs is a number in completions and true or false in chats, where top_logprobs is the number"""
+    """logprobs must be an integer in completions, and true or false in chats, where top_logprobs is the integer"""
     for value in (-1, 6, 20, True, False, 1.0, "1", [], math.nan):
         refused(student, {"logprobs": value}, "logprobs")
     for value in (0, 1, 5, "true", [], 1.0):
@@ -245,7 +245,7 @@ def test_wrong_log_probabilities(student):
 
 @checks("parse_params")
 def test_borders_of_the_room(student, rng):
-    """as many tokens as there is room for, and one more"""
+    """max_tokens may fill the room; one token more is refused; in a chat, max_completion_tokens replaces max_tokens"""
     code = "context_length_exceeded"
     for _ in range(5):
         room = integer(rng, 17, 400_000)
@@ -270,7 +270,7 @@ def test_borders_of_the_room(student, rng):
 
 @checks("parse_params")
 def test_the_body_stays_as_it_was(student, rng):
-    """the client's body, with its lists and objects, is not changed: one stop string or several, null or missing fields"""
+    """the client's body is not changed, nor are the lists and objects in the body"""
     bodies: list[dict[str, Any]] = [
         {"stop": ["a", "b"], "stream_options": {"include_usage": True}, "max_tokens": None, "temperature": None},
         {"stop": "ab", "stream_options": {}, "max_tokens": 4, "max_completion_tokens": 5, "top_p": 1, "temperature": 0},
@@ -289,7 +289,7 @@ def test_the_body_stays_as_it_was(student, rng):
 
 @checks("token_logprobs", weight=2)
 def test_drawn_logits(student, rng):
-    """logits of several dtypes, near 0, far from it, and -inf among them"""
+    """drawn logits of several dtypes, near 0, far from 0 and with -inf: the right log probabilities and the right k best"""
     tolerance = 1e-4  # float32 will do, of float64 logits too
     for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16):
         for vocab, offset in ((7, 0.0), (50, 100.0), (1000, -300.0)):
@@ -312,7 +312,7 @@ def test_drawn_logits(student, rng):
 
 @checks("token_logprobs")
 def test_many_tokens_and_certain_ones(student, rng):
-    """50 best of 70,000; logarithms of probabilities near 1"""
+    """the 50 best of 70,000 tokens, in order; the log probability of a nearly certain token is not rounded to 0"""
     logits = torch.randn(70_000, generator=rng, dtype=torch.float64)
     logits[69_000:] += 20
     best = student.token_logprobs(logits, 69_500, 50)[1]
@@ -376,7 +376,7 @@ WORDS = ("one", " two", " three", " é€", " 😀", "\n", " the", " thr", ".", 
 
 @checks("TextStream", weight=3)
 def test_drawn_answers(student, rng):
-    """drawn texts and stop strings: every push, every end"""
+    """drawn texts and stop strings: the right text and finish_reason after every push"""
     for _ in range(30):
         ids = encoded("".join(one_of(rng, WORDS) for _ in range(integer(rng, 1, 7))))
         text = tokenizer_of("tiny").decode(ids)
@@ -393,7 +393,7 @@ def test_drawn_answers(student, rng):
 
 @checks("TextStream", weight=2)
 def test_ends_that_meet(student):
-    """EOS as the first token and as the last that is allowed; a stop string with the last token; half a character in the end"""
+    """EOS, max_tokens, a stop string or half a character end the answer at the same token: the right text and finish_reason"""
     ids = encoded("one two three")
     look_at_stream(student, [EOS], 1, ("a",), ids[:1])
     look_at_stream(student, [*ids, EOS], len(ids) + 1, ("threes",), ids[:1])
@@ -415,7 +415,7 @@ def test_ends_that_meet(student):
 
 @checks("TextStream")
 def test_long_answers(student):
-    """long answers: stop strings of 300 characters, the same one twice, and several that one token completes"""
+    """long answers, stop strings of 300 characters, equal stop strings, several completed by one token: the right text"""
     text, stop = "three two one. " * 280, "now the answer has come to its end. " * 9
     ids = encoded(f"{text}{stop}!")
     texts, reasons = streamed(student, ids, max_tokens=9_000, stop=(stop + "?", stop, stop))
@@ -428,7 +428,7 @@ def test_long_answers(student):
 
 @checks("TextStream")
 def test_other_special_tokens_have_their_names(student):
-    """only the tokenizer's own EOS ends an answer, whatever its id is, and a tokenizer may have none"""
+    """only the tokenizer's eos_token_id ends an answer, whatever the id; other special tokens are text"""
     ids = encoded("<|im_start|>user<|endoftext|> a")
     texts, reasons = streamed(student, ids, max_tokens=50)
     equal(["".join(texts), reasons[-1]], ["<|im_start|>user<|endoftext|> a", None], what="wrong text and finish_reason")
@@ -440,7 +440,7 @@ def test_other_special_tokens_have_their_names(student):
 
 @checks("TextStream")
 def test_two_answers_side_by_side(student, rng):
-    """two streams with their own stop strings and lengths"""
+    """two answers, pushed in turns, with different stop strings and max_tokens: the answers are not mixed up"""
     texts = ["😀 one two three four", "three 😀 two one one"]
     ids = [encoded(text) for text in texts]
     limits = [100, len(ids[1]) - 1]
@@ -461,7 +461,7 @@ def test_two_answers_side_by_side(student, rng):
 
 @checks("TextStream", timing=True)
 def test_a_long_answer_costs_no_more_a_token(student, race):
-    """speed: 2,048 tokens against 256"""
+    """speed: 2,048 tokens against 256: text that was already returned is not read again"""
 
     def answer(rng, size):
         return [[0, integer(rng, 300, 1_000)] for _ in range(size)]
@@ -505,7 +505,7 @@ def drawn_plan(rng, books: Books, count: int) -> list[dict[str, Any]]:
 
 @checks("AsyncEngine", weight=3)
 def test_drawn_readers(student, rng):
-    """readers that stay, leave, are cancelled, raise, read slowly; queues that are full or not"""
+    """readers that stay, leave, raise or read slowly, and a queue that may be full: the right tokens, refusals and aborts"""
     for max_running, max_waiting in ((1, 1), (2, 2), (3, 1), (2, 20), (1, 4), (4, 20)):
         books = Books(max_running)
         played(student, books, max_waiting, drawn_plan(rng, books, integer(rng, 4, 9)))
@@ -513,7 +513,7 @@ def test_drawn_readers(student, rng):
 
 @checks("AsyncEngine", weight=2)
 def test_steps_that_fail(student):
-    """the first step, two in a row, one while somebody waits or reads slowly: exactly those who are open get the exception, once"""
+    """the first step raises, two in a row, or one while a request waits: exactly the open readers get the exception, once"""
     later = [reader("d", 0.5, 3), reader("e", 0.501, 2), reader("f", 1.0, 3)]
     plan = [reader("a", 0.0, 5), reader("b", 0.001, 5), reader("c", 0.002, 4), *later]
     played(student, Books(1, faults={1: "first", 3: "third"}), 9, plan)
@@ -526,7 +526,7 @@ def test_steps_that_fail(student):
 
 @checks("AsyncEngine")
 def test_more_wait_than_may(student):
-    """the core has put three running requests back: they fill the queue, and no new request is taken"""
+    """three preempted requests count as waiting: if they fill the queue, a new request is not added"""
     for max_waiting in (1, 2, 3):
         books = played(student, Books(2, preempted=3), max_waiting, [reader("a", 0.5, 3)])
         equal(list(books.added), [], what=f"which requests were added while three wait and {max_waiting} may")
@@ -535,7 +535,7 @@ def test_more_wait_than_may(student):
 
 @checks("AsyncEngine")
 def test_many_at_a_time(student):
-    """eight run at a time; a core whose steps take minutes; steps that give nobody a token, for a long prompt is being read"""
+    """eight requests at a time, steps of several minutes, steps without a token for a request: every token arrives"""
     played(student, Books(8), 9, [reader(name, 0.0021 * i, 3 + i) for i, name in enumerate("abcdefghij")])
     played(student, Books(2, seconds=600.0), 9, [reader("a", 0.0, 2), reader("b", 1.0, 3), reader("c", 2.0, 1), reader("d", 9000.0, 2)])
     quiet = {"a": 3, "b": 1, "c": 2}
@@ -544,7 +544,7 @@ def test_many_at_a_time(student):
 
 @checks("AsyncEngine")
 def test_a_crowd(student):
-    """33 requests at a time, 40 in the queue, answers of up to 600 tokens; readers far behind stay and leave; nine fail at a time"""
+    """33 requests run, 40 wait, up to 600 tokens each: slow readers, readers that leave and failing steps are handled"""
     plan = [reader("slow", 0.0, 600, pause=9.0), reader("gone", 0.001, 600, pause=3.0, leaves_after=3)]
     plan += [reader(f"r{i}", 0.0011 + 0.0001 * i, 2 + i % 7) for i in range(66)]
     played(student, Books(33), 40, [*plan, reader("z", 7.0117, 3), {"do": "peek", "at": 6.5117}])
@@ -554,14 +554,14 @@ def test_a_crowd(student):
 
 @checks("AsyncEngine")
 def test_ids_come_again(student):
-    """ids of answers that have ended, one of them three times, with other lengths"""
+    """the ids of ended requests are used again, one id twice: every new request gets its own tokens"""
     plan = [reader("x", 0.0, 1), reader("y", 0.0111, 5), reader("x", 0.3, 6), reader("y", 1.0, 2), reader("x", 1.011, 3)]
     played_again(student, AgainBooks(1), 4, plan)
 
 
 @checks("AsyncEngine")
 def test_the_core_rests_while_a_reader_is_slow(student):
-    """a reader still has tokens in its queue when the core has no work: a new request is served at once"""
+    """a slow reader has unread tokens when the core runs out of work: a new request is served at once"""
     slow = reader("a", 0.0, 6, pause=0.2501)
     played(student, Books(2), 4, [slow, reader("b", 0.5, 3), reader("c", 1.1, 2), {"do": "peek", "at": 0.9}])
     played(student, Books(2), 4, [slow, {"do": "drain", "at": 0.5}, reader("d", 0.6, 2)])
@@ -571,20 +571,20 @@ def test_the_core_rests_while_a_reader_is_slow(student):
 
 @checks("AsyncEngine")
 def test_what_the_core_does_not_take(student):
-    """`add` raises: its exception is passed on, nothing is aborted, no queue is left, and others are served"""
+    """the core's add raises: the reader gets the exception, nothing is aborted, and other requests are served"""
     plan = [reader("a", 0.0, 4), reader("u", 0.011, 4), {"do": "peek", "at": 0.012}, reader("b", 0.5, 2), reader("v", 1.0, 4)]
     played(student, Books(2, unserved=("u", "v")), 4, plan)
 
 
 @checks("AsyncEngine")
 def test_nobody_has_asked_yet(student):
-    """a generator that is closed before its first token adds nothing"""
+    """a generator that is closed before its first token was asked for: no request is added"""
     played(student, Books(2), 4, [reader("a", 0.0, 3, never=True), reader("b", 0.011, 3), reader("c", 0.0121, 3, never=True)])
 
 
 @checks("AsyncEngine")
 def test_ends_of_the_core_itself(student):
-    """EOS: the core has ended a request before its reader leaves, and is told all the same, once"""
+    """the core has ended a request with EOS: the request is still aborted in the core, exactly once"""
     plan = [reader("a", 0.0, 9, leaves_after=3), reader("b", 0.001, 9, leaves_after=2)]
     plan += [reader("c", 0.002, 1), reader("d", 0.003, 1, leaves_after=1)]
     played(student, Books(2, ends={"a": 3, "b": 2}), 4, plan)
@@ -592,7 +592,7 @@ def test_ends_of_the_core_itself(student):
 
 @checks("AsyncEngine")
 def test_everybody_leaves_before_the_first_token(student):
-    """during a step, and while they wait: later ones are served as if nobody had been there"""
+    """all readers are cancelled before their first token: the steps end, and later requests are served"""
     plan = [reader(name, 0.0005 * i, 9, cancelled_at=0.0101 + 0.0007 * i) for i, name in enumerate("abcde")]
     books = played(student, Books(2), 9, [*plan, reader("f", 0.5, 3), reader("g", 0.5011, 3)])
     that(len(books.steps) <= 6, "steps were made when everybody had left", expected="at most 6 steps", got=len(books.steps))
@@ -600,7 +600,7 @@ def test_everybody_leaves_before_the_first_token(student):
 
 @checks("AsyncEngine")
 def test_draining_in_time_and_in_advance(student):
-    """an idle engine that drains returns; so does one that drains before anybody comes; requests that wait are answered"""
+    """run returns after drain if the engine is idle, even before any request; waiting requests are answered first"""
     played(student, Books(1), 4, [{"do": "drain", "at": 0.5}, reader("a", 0.7, 3)])
     played(student, Books(1), 4, [reader("a", 0.0, 2), {"do": "drain", "at": 1.5}, reader("b", 1.7, 3), reader("c", 1.8, 3)])
     waiting = [reader("a", 0.0, 3), reader("b", 0.001, 3), reader("c", 0.002, 3), {"do": "drain", "at": 0.0031}, reader("d", 0.0052, 3)]
@@ -609,14 +609,14 @@ def test_draining_in_time_and_in_advance(student):
 
 @checks("AsyncEngine")
 def test_run_is_cancelled(student):
-    """cancelled while it waits and during a step: it ends"""
+    """run is cancelled while waiting or during a step: run ends"""
     played(student, Books(2), 4, [reader("a", 0.0, 2), {"do": "stop", "at": 0.5}])
     played(student, Books(2), 4, [reader("a", 0.0, 9, cancelled_at=0.5), {"do": "stop", "at": 0.0501}])
 
 
 @checks("AsyncEngine")
 def test_one_engine_after_the_other(student):
-    """nothing is left of an engine when the next one begins: the same ids, other lengths"""
+    """two engines one after the other with the same ids, then two at the same time: every request gets its own tokens"""
     for tokens in (3, 5):
         played(student, Books(2), 2, [reader("a", 0.0, tokens), reader("b", 0.011, tokens, cancelled_at=0.0303), reader("c", 0.5, 2)])
     first = [reader("a", 0.0, 9), reader("b", 0.0021, 9, cancelled_at=0.0903), reader("c", 0.5, 2), {"do": "peek", "at": 0.0499}]
@@ -632,7 +632,7 @@ def test_one_engine_after_the_other(student):
 
 @checks("send_events", weight=2)
 def test_drawn_answers_and_disconnects(student, rng):
-    """clients that stay and clients that hang up, at a drawn moment"""
+    """clients that stay, or hang up at a drawn moment: the right events are sent, the generator is closed in time"""
     for _ in range(12):
         gaps = [one_of(rng, (0.25, 0.5, 1.0)) for _ in range(integer(rng, 0, 5))]
         bodies = [b"data: %d\n\n" % integer(rng, 0, 999) for _ in gaps]
@@ -652,7 +652,7 @@ def test_drawn_answers_and_disconnects(student, rng):
 
 @checks("send_events")
 def test_each_event_as_soon_as_it_is_there(student):
-    """the next event is asked for when the one before has been sent, and none is made in advance"""
+    """the generator is asked for an event only after the previous event has been sent"""
     answer = Answer(student, events=[[0.5, b"a"], [0.5, b"b"], [0.5, b"c"]], send_seconds=2.0)
     whole(answer, [b"a", b"b", b"c"])
     equal(answer.times, [0.0, 2.5, 5.0, 7.5, 9.5], what="when the messages were sent, in seconds")
@@ -664,7 +664,7 @@ def test_each_event_as_soon_as_it_is_there(student):
 
 @checks("send_events", weight=2)
 def test_hanging_up_in_every_moment(student):
-    """while the headers are sent, while an event is, after the last event, and where closing takes its time"""
+    """the client hangs up during the headers, during an event or after the last one: nothing more is sent"""
     early = Answer(student, events=[[0.5, b"a"]] * 3, messages=[[0.25, GONE]], send_seconds=1.0)
     equal([len(early.sent), early.returned[0]], [1, 0.25], what="how many messages were sent, and when the answer returned")
     last = Answer(student, events=[[0.5, b"a"]], messages=[[1.25, GONE]], send_seconds=1.0)
@@ -679,7 +679,7 @@ def test_hanging_up_in_every_moment(student):
 
 @checks("send_events")
 def test_what_goes_wrong_is_passed_on(student):
-    """an exception of `send`, of the generator, and a cancellation: the generator is closed, nobody listens"""
+    """an exception of send or of the generator, and a cancellation, are passed on; no call of receive is left waiting"""
     for number in (1, 2, 3):
         answer = Answer(student, events=[[0.5, b"a"]] * 3, send_fault=number, messages=[[0.1, START]])
         that(isinstance(answer.error, dict), "the exception of `send` was not passed on", got=answer.error)
@@ -703,7 +703,7 @@ def test_what_goes_wrong_is_passed_on(student):
 
 @checks("send_events")
 def test_longer_answers(student):
-    """400 events, some of them equal; 70 other messages; a generator that takes its time to close, whatever has ended the answer"""
+    """400 events are all sent, among 70 other messages; a generator that closes slowly is awaited, whatever ended the answer"""
     events = [[0.25, b"data: %d\n\n" % (i // 3)] for i in range(400)]
     messages = [[0.05 * i + 0.01, one] for i in range(35) for one in (OTHER, START)]
     whole(Answer(student, events=events, messages=messages), [event for _, event in events])
@@ -721,7 +721,7 @@ def test_longer_answers(student):
 
 @checks("poisson_arrivals", weight=2)
 def test_drawn_arrivals(student, rng):
-    """rates below and above 1; u = 0 is no gap, and none is cut off"""
+    """drawn numbers u, rates below and above 1: the right arrivals; u = 0 gives no gap"""
     for rate in (0.05, 0.5, 1.0, 3.0, 250.0):
         uniforms = [fraction(rng) for _ in range(integer(rng, 1, 30))]
         uniforms += [0.0, 1 - 2**-40, 0.999]
@@ -740,7 +740,7 @@ def test_drawn_arrivals(student, rng):
 
 @checks("poisson_arrivals")
 def test_more_rates_that_are_none(student, rng):
-    """0, below, and NaN, for nobody too"""
+    """a rate of 0, below 0 or NaN: ValueError, even without numbers u"""
     for rate in (0, -0.001, -1000 * fraction(rng) - 1, math.nan):
         raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, [0.5]))
         raises(ValueError, lambda rate=rate: student.poisson_arrivals(rate, []))
@@ -751,7 +751,7 @@ def test_more_rates_that_are_none(student, rng):
 
 @checks("run_load", weight=2)
 def test_drawn_load(student, rng):
-    """answers of any length, that overtake each other, refusals among them, on a clock that begins anywhere"""
+    """answers of any length, some refused, on a clock with any start: the right times of sending and the right traces"""
     for _ in range(8):
         at, arrivals, plans, traces = 0.0, [], [], []
         start, late, ahead = 0.25 * integer(rng, 0, 400), 0.125 * integer(rng, 0, 2), 0.25 * integer(rng, 1, 99)
@@ -776,7 +776,7 @@ def test_drawn_load(student, rng):
 
 @checks("run_load")
 def test_load_at_one_moment_and_none(student):
-    """requests that are planned for the same moment are all sent then; without any there is an empty list"""
+    """requests planned for the same moment are all sent, even if the sleep lasts too long; no requests: an empty list"""
     got, sends, _ = loaded(student, [0.5] * 4, [{"gaps": [0.25 * (4 - i)]} for i in range(4)])
     equal([time for time, _ in sends], [0.5] * 4, what="when the requests were sent")
     equal(got, [[0.5, [0.5 + 0.25 * (4 - i)]] for i in range(4)], what="wrong traces, as arrival and token times")
@@ -793,7 +793,7 @@ def test_load_at_one_moment_and_none(student):
 
 @checks("run_load")
 def test_other_exceptions_are_passed_on(student):
-    """a fault is no refusal"""
+    """an exception other than RequestError is passed on, not counted as a refusal"""
     plans = [{"gaps": [0.25]}, {"gaps": [0.25], "fault": "connection reset"}]
     raises("Fault", lambda: loaded(student, [0.0, 0.25], plans), naming="connection reset")
 
@@ -803,7 +803,7 @@ def test_other_exceptions_are_passed_on(student):
 
 @checks("served_goodput", weight=2)
 def test_drawn_traces(student, rng):
-    """drawn traces, a part of them refused, against promises at their borders"""
+    """drawn traces, some refused, with times at the limits and just above: the right share"""
     for _ in range(12):
         traces, kept = [], 0
         ttft, itl = 0.25 * integer(rng, 1, 4), 0.25 * integer(rng, 1, 4)
@@ -824,7 +824,7 @@ def test_drawn_traces(student, rng):
 
 @checks("served_goodput")
 def test_the_list_of_traces_stays(student):
-    """the list, with its None in it, is not changed"""
+    """the list, with its None entries, is not changed; an empty list raises ValueError"""
     traces = [None, traced(student, 0.0, [1.0]), None]
     _, after = student.served_goodput(traces, 1.0, 1.0, _arguments=True)
     equal([each is None for each in after[0]], [True, False, True], what="which of the list's traces are None after the call")

@@ -109,7 +109,7 @@ def in_both_precisions(doubles):
 
 @checks("softmax")
 def test_softmax_random_ranks(student, rng):
-    """random logits of one to five dimensions"""
+    """random logits in any number of dimensions, also transposed: every row is right, also after a second call"""
     for logits, got in student.softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
         close(got, softmax64(logits), atol=1e-5)
     both = 3 * torch.randn((2, 2, 5), generator=rng)
@@ -119,14 +119,14 @@ def test_softmax_random_ranks(student, rng):
 
 @checks("softmax")
 def test_softmax_random_offsets(student, rng):
-    """an offset of its own for every row changes nothing"""
+    """a large constant added to a row of logits, different in every row, does not change the probabilities"""
     for logits, got in student.softmax.each(far_logits(rng)):
         close(got, softmax64(logits), atol=1e-3)
 
 
 @checks("softmax")
 def test_softmax_random_masks(student, rng):
-    """masked entries get exactly 0 in every row, large logits or small"""
+    """masked logits (-inf) get exactly 0 in every row, also among very large or very negative logits"""
     for shape in [(6,), (3, 5), (2, 3, 4)]:
         logits = masked_logits(rng, shape) + row_offsets(rng, shape, 1000)
         probs = student.softmax(logits)
@@ -152,7 +152,7 @@ def test_softmax_random_masks(student, rng):
 
 @checks("softmax")
 def test_softmax_half_precision(student, rng):
-    """float16 and bfloat16, masked or not"""
+    """float16 and bfloat16 logits, masked or not, give the right probabilities in the same dtype"""
     for dtype, atol, _ in HALF:
         inputs = [2 * torch.randn((3, 6), generator=rng), masked_logits(rng, (2, 2, 5)), torch.tensor([14.0, 12.0, -30000.0])]
         inputs.append(torch.tensor([[14.0, 12.0, 13.0], [30.0, 28.0, -3.0]]))
@@ -167,7 +167,7 @@ def test_softmax_half_precision(student, rng):
 
 @checks("softmax")
 def test_softmax_masked_in_half_precision(student, rng):
-    """a masked entry gets exactly 0 in float16 and bfloat16 too"""
+    """in float16 and bfloat16, a masked logit gets exactly 0, and every row sums to 1"""
     for dtype in (torch.float16, torch.bfloat16):
         logits = masked_logits(rng, (3, 6), dtype)
         probs = student.softmax(logits)
@@ -177,7 +177,7 @@ def test_softmax_masked_in_half_precision(student, rng):
 
 @checks("softmax")
 def test_softmax_float64(student, rng):
-    """float64 stays float64, and float32 stays float32"""
+    """float64 logits give float64 probabilities, and float32 logits give float32 probabilities"""
     for dtype in (torch.float64, torch.float32):
         for shape in [(4,), (3, 5), (2, 2, 3)]:
             logits = (2 * torch.randn(shape, generator=rng)).to(dtype)
@@ -193,7 +193,7 @@ def test_softmax_input_random(student, rng):
 
 @checks("softmax")
 def test_softmax_small_probabilities(student, rng):
-    """small probabilities are right in proportion, and a sure thing is exactly 1"""
+    """small probabilities have a small relative error, and a logit far above all others gets probability 1"""
     gaps = torch.tensor([0.0, -10.0, -25.0, -40.0, -60.0]) - torch.rand(5, generator=rng)
     for logits in (gaps, gaps + 20, gaps[torch.randperm(5, generator=rng)].repeat(2, 1)):
         close(student.softmax(logits), softmax64(logits), atol=0.0, rtol=1e-3)
@@ -203,7 +203,7 @@ def test_softmax_small_probabilities(student, rng):
 
 @checks("softmax")
 def test_softmax_wide_float64(student, rng):
-    """in float64, gaps of hundreds and of billionths are right in proportion, whatever the row's height"""
+    """float64 logits with huge or tiny gaps, or beyond the range of float32: every probability has a small relative error"""
     gaps = torch.tensor([0.0, -100.0, -300.0, -600.0, -700.0], dtype=torch.float64) - torch.rand(5, generator=rng, dtype=torch.float64)
     tiny = 1e-9 * torch.rand((3, 6), generator=rng, dtype=torch.float64)
     for logits, got in student.softmax.each([gaps, gaps + 1024, tiny, tiny + 64, torch.tensor([[4e38, 0.0, -4e38]], dtype=torch.float64)]):
@@ -212,7 +212,7 @@ def test_softmax_wide_float64(student, rng):
 
 @checks("softmax")
 def test_softmax_down_to_the_smallest(student, rng):
-    """float32 probabilities down to 1e-37, of a row at any height"""
+    """float32 probabilities down to 1e-37 have a small relative error, also if all logits of the row are far from 0"""
     gaps = torch.tensor([0.0, -70.0, -80.0, -85.0])
     for logits, got in student.softmax.each([gaps, gaps + 512, torch.stack([gaps - 1024, gaps.flip(0)])]):
         close(got, softmax64(logits), atol=0.0, rtol=1e-3)
@@ -220,12 +220,13 @@ def test_softmax_down_to_the_smallest(student, rng):
 
 @checks("softmax")
 def test_softmax_vocabulary(student, rng):
-    """two thousand tokens sum to 1, and so does one, and so does the vocabulary of SmolLM2"""
+    """rows of one token, of two thousand tokens and of SmolLM2's whole vocabulary: the probabilities are right"""
     logits = 4 * torch.randn((2, 2_000), generator=rng)
     probs = student.softmax(logits)
     close(probs, softmax64(logits), atol=1e-8, rtol=2e-3)
     close(probs.sum(dim=-1), [1.0, 1.0], atol=2e-3)
-    close(student.softmax(torch.randn((3, 1), generator=rng)), [[1.0], [1.0], [1.0]], atol=1e-6)
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        close(student.softmax(torch.randn((3, 1), generator=rng).to(dtype)), [[1.0], [1.0], [1.0]], atol=1e-6, dtype=dtype)
     whole = 4 * torch.randn(49_152, generator=rng).sort().values  # what is most probable stands at the end
     rows = torch.stack([whole, 8 * whole, one_far_above(rng, whole)])
     close(student.softmax(rows), softmax64(rows), atol=1e-8, rtol=2e-3)
@@ -233,7 +234,7 @@ def test_softmax_vocabulary(student, rng):
 
 @checks("softmax")
 def test_softmax_no_coarser_inside(student, rng):
-    """float16 keeps its digits, bfloat16 its range, and a long row of float64 its own"""
+    """float16, bfloat16 and long float64 rows are computed without loss of digits or range, also if all logits are equal"""
     for logits, got in student.softmax.each(fine_in_half(rng, torch.float16)):
         close(got, softmax64(logits), atol=1e-6, rtol=8e-3, dtype=torch.float16)
     wide = torch.tensor([[1e5, 9e4, -1e5], [-2e5, -3e38, -9e4]]).bfloat16()  # float16 ends at 65,504
@@ -248,7 +249,7 @@ def test_softmax_no_coarser_inside(student, rng):
 
 @checks("softmax")
 def test_softmax_minus_infinity_is_no_number(student):
-    """beside the smallest number there is, -inf still gets exactly 0; a row of nothing but -inf spoils no other"""
+    """-inf gets probability 0, also beside the lowest number of the dtype; a row of only -inf changes no other row"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         lowest = torch.finfo(dtype).min
         logits = torch.tensor([[lowest, -INF, -INF], [-INF, lowest, -INF]], dtype=dtype)
@@ -262,7 +263,7 @@ def test_softmax_minus_infinity_is_no_number(student):
 
 @checks("log_softmax")
 def test_log_softmax_random_ranks(student, rng):
-    """random logits of one to five dimensions"""
+    """random logits of any number of dimensions, transposed or nearly normalized: every row is right, also after a second call"""
     for logits, got in student.log_softmax.each(transposed(3 * torch.randn(shape, generator=rng) for shape in shapes(rng))):
         close(got, log_softmax64(logits), atol=2e-5)
     both = 3 * torch.randn((2, 2, 5), generator=rng)
@@ -274,7 +275,7 @@ def test_log_softmax_random_ranks(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_random_offsets(student, rng):
-    """an offset of its own for every row changes nothing"""
+    """a large constant added to a row of logits, different in every row, does not change the log probabilities"""
     for logits, got in student.log_softmax.each(far_logits(rng)):
         close(got, log_softmax64(logits), atol=2e-3)
 
@@ -295,7 +296,7 @@ def test_log_softmax_random_gaps(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_lost_digits(student, rng):
-    """no digit is lost where the probability is barely a number: in float16 from a gap of 10 on, in float64 from 709 on"""
+    """log probabilities keep all digits where the probability is barely above 0 in float16, float32 or float64"""
     for dtype, low, high, atol in ((torch.float16, 13, 17, 5e-3), (torch.float32, 88, 103, 1e-4), (torch.float64, 710, 744, 1e-9)):
         gaps = -torch.arange(low, high, dtype=dtype) - 0.5
         logits = torch.cat([torch.zeros(1, dtype=dtype), gaps])
@@ -305,7 +306,7 @@ def test_log_softmax_lost_digits(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_wide_float64(student, rng):
-    """in float64, gaps that float32 cannot hold, and logits beyond its range"""
+    """float64 logits with gaps too small for float32, or beyond the range of float32: log probabilities have float64 precision"""
     tiny = 1e-9 * torch.rand((3, 6), generator=rng, dtype=torch.float64)
     for x, got in student.log_softmax.each([tiny, tiny + 64, torch.tensor([[4e38, 4e38 + 1e30, -4e38]], dtype=torch.float64)]):
         close(got, log_softmax64(x), atol=1e-12, rtol=1e-12, dtype=torch.float64)
@@ -313,7 +314,7 @@ def test_log_softmax_wide_float64(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_random_masks(student, rng):
-    """masked entries are -inf in every row, large logits or small"""
+    """masked logits stay -inf in every row, also among very large or very negative logits; the other entries are right"""
     for shape in [(6,), (3, 5), (2, 3, 4)]:
         logits = masked_logits(rng, shape) + row_offsets(rng, shape, 1000)
         close(
@@ -326,7 +327,7 @@ def test_log_softmax_random_masks(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_dtypes(student, rng):
-    """every dtype comes back as it went in"""
+    """the log probabilities are right and have the dtype of the logits, masked or not"""
     for dtype, atol in [(torch.float32, 2e-5), (torch.float64, 2e-5), *((d, a) for d, _, a in HALF)]:
         inputs = [torch.randn(4, generator=rng), 2 * torch.randn((3, 6), generator=rng), masked_logits(rng, (2, 2, 5))]
         inputs.append(torch.tensor([[20.0, 19.0, 18.0], [0.0, -20.0, -1.0]]))
@@ -343,10 +344,11 @@ def test_log_softmax_input_random(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_vocabulary(student, rng):
-    """over two thousand tokens, over one, and over the vocabulary of SmolLM2"""
+    """rows of one token, of two thousand tokens and of SmolLM2's whole vocabulary: the log probabilities are right"""
     logits = 4 * torch.randn((2, 2_000), generator=rng)
     close(student.log_softmax(logits), log_softmax64(logits), atol=2e-3)
-    close(student.log_softmax(torch.randn((3, 1), generator=rng)), [[0.0], [0.0], [0.0]], atol=1e-6)
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        close(student.log_softmax(torch.randn((3, 1), generator=rng).to(dtype)), [[0.0], [0.0], [0.0]], atol=1e-6, dtype=dtype)
     whole = 4 * torch.randn(49_152, generator=rng).sort().values
     rows = torch.stack([whole, 8 * whole, one_far_above(rng, whole)])
     close(student.log_softmax(rows), log_softmax64(rows), atol=2e-3)
@@ -354,7 +356,7 @@ def test_log_softmax_vocabulary(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_no_coarser_inside(student, rng):
-    """float16 keeps its digits, bfloat16 its range, and a long row of float64 its own"""
+    """float16, bfloat16 and long float64 rows are computed without loss of digits or range, also if all logits are equal"""
     for logits, got in student.log_softmax.each(fine_in_half(rng, torch.float16)):
         close(got, log_softmax64(logits), atol=8e-3, rtol=0.0, dtype=torch.float16)
     wide = torch.tensor([[1e5, 1e5, -1e5], [-2e5, -3e5, -2e5]]).bfloat16()  # float16 ends at 65,504
@@ -370,7 +372,7 @@ def test_log_softmax_no_coarser_inside(student, rng):
 
 @checks("log_softmax")
 def test_log_softmax_of_equals(student, rng):
-    """two and more best tokens, all alike, and a row of nothing but -inf beside others"""
+    """two or more equal best logits share the probability, and a row of only -inf changes no other row"""
     two = torch.tensor([[2.0, 2.0, 1.0], [-3.0, 5.0, 5.0]])
     for logits, got in student.log_softmax.each([two, two.double(), torch.full((2, 7), 3.0), torch.zeros(1, 300)]):
         close(got, log_softmax64(logits), atol=1e-5)
@@ -383,7 +385,7 @@ def test_log_softmax_of_equals(student, rng):
 
 @checks("entropy")
 def test_entropy_random_ranks(student, rng):
-    """random distributions of one to five dimensions"""
+    """random distributions in any number of dimensions, also transposed: every entropy is right, also after a second call"""
     doubles = [random_probs(rng, shape) for shape in shapes(rng)]
     doubles += [torch.softmax(torch.randn(4, 3, 2, generator=rng, dtype=torch.float64), dim=0).transpose(0, -1)]
     for probs, got in student.entropy.each(in_both_precisions(doubles)):
@@ -396,7 +398,7 @@ def test_entropy_random_ranks(student, rng):
 
 @checks("entropy")
 def test_entropy_random_zeros(student, rng):
-    """zeros in other places for every row"""
+    """probabilities of 0, at different places in each row, add nothing to the entropy"""
     doubles = [random_probs(rng, shape, zeros=True) for shape in [(6,), (4, 5), (2, 3, 4)]]
     for probs, got in student.entropy.each(in_both_precisions(doubles)):
         close(
@@ -408,7 +410,7 @@ def test_entropy_random_zeros(student, rng):
 
 @checks("entropy")
 def test_entropy_certain_rows(student, rng):
-    """certain rows among uncertain ones"""
+    """a row with all probability on one token has entropy 0, also beside a row that is uncertain"""
     v = 7
     places = torch.randint(0, v, (2, 3), generator=rng)
     probs = torch.nn.functional.one_hot(places, v).double()
@@ -424,7 +426,7 @@ def test_entropy_certain_rows(student, rng):
 
 @checks("entropy")
 def test_entropy_long_tail(student, rng):
-    """a long tail of tiny probabilities counts, all of it"""
+    """a long tail of tiny probabilities is fully included in the entropy"""
     v = 50_000
     single = torch.full((v,), 4e-8)
     single[int(torch.randint(0, v, (), generator=rng))] = 1 - (v - 1) * 4e-8
@@ -438,7 +440,7 @@ def test_entropy_long_tail(student, rng):
 
 @checks("entropy")
 def test_entropy_vocabulary(student, rng):
-    """a whole vocabulary, alike and not"""
+    """the entropy over a whole vocabulary is right, for equal and for random probabilities"""
     v = 49_152
     probs = torch.stack([torch.full((v,), 1 / v, dtype=torch.float64), random_probs(rng, (v,))])
     close(student.entropy(probs), entropy64(probs), atol=2e-4, rtol=0.0)
@@ -446,7 +448,7 @@ def test_entropy_vocabulary(student, rng):
 
 @checks("entropy")
 def test_entropy_input_random(student, rng):
-    """the probabilities are not changed, zeros or not"""
+    """the probabilities are not changed, with or without zeros"""
     doubles = [random_probs(rng, shape, zeros=zeros) for shape in [(5,), (3, 4), (2, 2, 3)] for zeros in (False, True)]
     for probs, got in student.entropy.each(in_both_precisions(doubles), _unchanged=True):
         close(got, entropy64(probs), atol=1e-5)
@@ -454,7 +456,7 @@ def test_entropy_input_random(student, rng):
 
 @checks("entropy")
 def test_entropy_precision(student, rng):
-    """float64 to twelve digits, near certainty too"""
+    """float64 probabilities give the entropy in float64 precision, also if one token is nearly certain"""
     near_certain = softmax64(torch.tensor([[0.0, -20.0, -25.0], [-30.0, 0.0, -21.0]], dtype=torch.float64))
     for probs, got in student.entropy.each([random_probs(rng, (3, 7)), random_probs(rng, (2, 2, 5), zeros=True), near_certain]):
         close(got, entropy64(probs), atol=1e-13, rtol=1e-11)
@@ -462,7 +464,7 @@ def test_entropy_precision(student, rng):
 
 @checks("entropy")
 def test_entropy_half_precision(student, rng):
-    """float16 and bfloat16, zeros among them"""
+    """float16 and bfloat16 probabilities give the right entropy, also if some probabilities are 0"""
     for dtype, atol in ((torch.float16, 1e-2), (torch.bfloat16, 6e-2)):
         rows = [random_probs(rng, (3, 6)), random_probs(rng, (2, 2, 5), zeros=True), torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])]
         for probs, got in student.entropy.each(row.to(dtype) for row in rows):
@@ -471,7 +473,7 @@ def test_entropy_half_precision(student, rng):
 
 @checks("entropy")
 def test_entropy_no_coarser_inside(student):
-    """float16 keeps its digits, and one probability alone gives one number"""
+    """float16 is not rounded to bfloat16, long rows in half precision are right, and a row of one probability has entropy 0"""
     # 958 times the same probability and the rest on one token: bfloat16 is off by 0.05 of its 6.8 nats, float16 hardly.
     probs = torch.full((2, 959), 0.98 / 958 * (1 + 1 / 512)).half()
     probs[:, -1] = 1 - probs[:, :-1].double().sum(dim=-1)

@@ -45,7 +45,7 @@ def brute_min_p(row, min_p):
 
 @checks("min_p_probs")
 def test_min_p_against_brute_force(student, rng):
-    """random rows, many thresholds"""
+    """random rows at many thresholds: the result equals that of a plain loop over the tokens"""
     for min_p in (0.01, 0.05, 0.1, 0.3, 0.5, 0.9):
         while True:
             logits = normal(rng, 4, 12)
@@ -58,7 +58,7 @@ def test_min_p_against_brute_force(student, rng):
 
 @checks("min_p_probs")
 def test_min_p_follows_the_best(student):
-    """the threshold moves with the best probability"""
+    """the threshold is min_p times the best probability of the row"""
     flat = torch.tensor([[0.1 * math.sin(i) for i in range(80)]])
     close(student.min_p_probs(flat, 0.3), torch.softmax(flat, -1))
     case = torch.tensor([[0.0, math.log(0.11), math.log(0.09), math.log(0.3)]])
@@ -67,7 +67,7 @@ def test_min_p_follows_the_best(student):
 
 @checks("min_p_probs")
 def test_min_p_large_and_negative_logits(student):
-    """only the gaps between logits count"""
+    """a constant added to all logits changes no probability"""
     logits = torch.tensor([[0.0, -1.0, -2.0, -5.0]])
     want = [[*torch.softmax(torch.tensor([0.0, -1.0, -2.0]), -1).tolist(), 0.0]]
     for shift in (0.0, 1000.0, -1000.0, 7.5, -20000.0):
@@ -76,7 +76,7 @@ def test_min_p_large_and_negative_logits(student):
 
 @checks("min_p_probs")
 def test_min_p_masked_tokens_stay_out(student):
-    """a token of logit -inf stays out, at min_p = 0 too"""
+    """a token of logit -inf gets probability 0, also at min_p = 0"""
     masked = [1.0, float("-inf"), 0.0, -0.5]
     logits = torch.tensor([masked, [2.0, 1.0, 1.5, 0.5]])
     for min_p in (0.0, 0.05):
@@ -86,7 +86,7 @@ def test_min_p_masked_tokens_stay_out(student):
 
 @checks("min_p_probs")
 def test_min_p_ties_with_the_best(student, rng):
-    """several best tokens share what is kept"""
+    """at min_p = 1, tokens tied for the best share the probability equally"""
     logits = normal(rng, 3, 7, scale=1.0).float()
     for row, (first, second) in enumerate(((0, 6), (2, 3), (5, 1))):
         logits[row, first] = logits[row, second] = 9.0 + row
@@ -96,7 +96,7 @@ def test_min_p_ties_with_the_best(student, rng):
 
 @checks("min_p_probs")
 def test_min_p_in_half_precision(student):
-    """half precision logits are worked out in float32"""
+    """half precision logits are computed in float32: tokens close to the threshold are decided correctly"""
     for dtype, share in ((torch.float16, 2e-4), (torch.bfloat16, 1e-3)):
         logits = (-torch.arange(3000) % 97 / 8).to(dtype).unsqueeze(0)  # eighths up to 12: exact in both
         want = torch.softmax(logits.double(), -1)
@@ -110,7 +110,7 @@ def test_min_p_in_half_precision(student):
 
 @checks("min_p_probs")
 def test_min_p_of_views(student, rng):
-    """rows that do not lie side by side in memory, one row, one token, a whole vocabulary"""
+    """a transposed tensor, a row of a single token and a whole vocabulary: the probabilities are right"""
     logits = normal(rng, 9, 5, scale=1.0).float().t()  # (5, 9), transposed
     want = torch.softmax(logits, -1)
     close(student.min_p_probs(logits, 0.0, _unchanged=True), want)
@@ -124,7 +124,7 @@ def test_min_p_of_views(student, rng):
 
 @checks("min_p_probs")
 def test_min_p_at_its_borders(student):
-    """nearly the best is not the best; 0 keeps even what is hardly there; little is left of a small share"""
+    """min_p = 1 drops a token just below the best; min_p = 0 keeps every token; a tiny min_p still drops tokens"""
     close(student.min_p_probs(torch.tensor([[3.0, 2.9995, -1.0]]), 1.0), [[1.0, 0.0, 0.0]], atol=1e-9)
     falling = -torch.arange(60.0).unsqueeze(0)
     got = torch.as_tensor(student.min_p_probs(falling, 0.0))
@@ -135,7 +135,7 @@ def test_min_p_at_its_borders(student):
 
 @checks("min_p_probs")
 def test_min_p_every_dtype_at_every_setting(student):
-    """half precision is raised to float32, at 0 and 1 too, float64 stays, and logits of no dtype are changed"""
+    """half precision gives float32, also at min_p 0 and 1; float64 gives float64; the given logits are not changed"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         logits = torch.tensor([[0.5, -1.0, 2.0, 2.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
         want = torch.softmax(logits.double(), -1)
@@ -171,7 +171,7 @@ def brute_typical(row, mass):
 
 @checks("typical_probs")
 def test_typical_against_brute_force(student, rng):
-    """random rows, many masses"""
+    """random rows at many masses: the result equals that of a plain loop over the tokens"""
     for mass in (0.05, 0.2, 0.5, 0.8, 0.95):
         while True:
             logits = normal(rng, 4, 12, scale=1.0 + 2 * mass)
@@ -184,7 +184,7 @@ def test_typical_against_brute_force(student, rng):
 
 @checks("typical_probs")
 def test_typical_small_mass_keeps_one(student, rng):
-    """the smallest mass keeps the most typical token, whatever its probability"""
+    """a tiny mass keeps only the most typical token, whatever the probability of that token"""
     for _ in range(5):
         while True:
             row = normal(rng, 9, scale=1.5).tolist()
@@ -197,7 +197,7 @@ def test_typical_small_mass_keeps_one(student, rng):
 
 @checks("typical_probs")
 def test_typical_masked_tokens_stay_out(student):
-    """a token of logit -inf stays out, and does no harm"""
+    """a token of logit -inf gets probability 0 and does not disturb the other tokens"""
     minus_inf = float("-inf")
     probs = [0.40, 0.20, 0.16, 0.14, 0.10]
     row = [minus_inf, *(math.log(p) for p in probs), minus_inf]
@@ -209,7 +209,7 @@ def test_typical_masked_tokens_stay_out(student):
 
 @checks("typical_probs")
 def test_typical_only_gaps_count(student):
-    """large logits are as good as small ones"""
+    """a large constant added to all logits changes no probability"""
     logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]]).log()
     for shift in (500.0, -500.0, 1.0):
         got = student.typical_probs(logits + shift, 0.45)
@@ -223,7 +223,7 @@ def test_typical_only_gaps_count(student):
 
 @checks("typical_probs")
 def test_typical_keeps_the_tail_of_a_sure_row_out(student):
-    """where the model is sure, typical sampling keeps what it is sure of"""
+    """a row in which one token has nearly all the probability: only that token is kept"""
     probs = [0.002, 0.97, 0.008, 0.01, 0.01]
     got = student.typical_probs(torch.tensor([probs]).log(), 0.9)
     close(got, [[0.0, 1.0, 0.0, 0.0, 0.0]])
@@ -231,14 +231,14 @@ def test_typical_keeps_the_tail_of_a_sure_row_out(student):
 
 @checks("typical_probs")
 def test_typical_left_out_is_nothing(student):
-    """what is left out gets exactly 0"""
+    """tokens that are not kept get a probability of exactly 0"""
     got = student.typical_probs(torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log(), 0.2)
     equal(int((got == 0).sum()), 3, what="wrong number of tokens with probability exactly 0")
 
 
 @checks("typical_probs")
 def test_typical_border_of_equal_tokens(student):
-    """of equal tokens no more than the mass needs, in every row, whatever stands beside them"""
+    """each row keeps only as many of its equally probable tokens as the mass needs, also beside masked tokens"""
     logits = torch.zeros(2, 16)
     logits[1, 8:] = -math.inf
     for mass, first, second in ((0.5, 8, 4), (0.1, 2, 1), (0.9, 15, 8), (0.0625, 1, 1)):
@@ -250,7 +250,7 @@ def test_typical_border_of_equal_tokens(student):
 
 @checks("typical_probs")
 def test_typical_mass_one_of_a_vocabulary(student, rng):
-    """mass 1 over tens of thousands of tokens loses none"""
+    """mass = 1 keeps every one of tens of thousands of tokens"""
     logits = torch.stack([-torch.arange(20_000.0) / 400, normal(rng, 20_000, scale=4.0).float()])
     got = torch.as_tensor(student.typical_probs(logits, 1.0))
     close(got, torch.softmax(logits, -1), atol=1e-9, rtol=1e-3)
@@ -259,7 +259,7 @@ def test_typical_mass_one_of_a_vocabulary(student, rng):
 
 @checks("typical_probs")
 def test_typical_in_float64(student):
-    """float64 logits are told apart in float64"""
+    """float64 logits are computed in float64: a tiny change of the mass changes which tokens are kept"""
     logits = torch.tensor([[0.40, 0.20, 0.16, 0.14, 0.10]], dtype=torch.float64).log()
     probs = [0.40, 0.20, 0.16, 0.14, 0.10]
     close(student.typical_probs(logits, 0.2 - 1e-9), [kept_only(probs, {1})], atol=1e-9, rtol=0)
@@ -269,7 +269,7 @@ def test_typical_in_float64(student):
 
 @checks("typical_probs")
 def test_typical_of_views(student, rng):
-    """rows that do not lie side by side in memory, and one token"""
+    """a transposed tensor and a row of a single token: the probabilities are right"""
     logits = normal(rng, 9, 4, scale=1.0).float().t()
     while min(brute_typical(row, 0.6)[1] for row in logits.tolist()) < CLEAR:
         logits = normal(rng, 9, 4, scale=1.0).float().t()
@@ -280,7 +280,7 @@ def test_typical_of_views(student, rng):
 
 @checks("typical_probs")
 def test_typical_near_and_far(student, rng):
-    """distances that differ by a thousandth, and an entropy of several nats"""
+    """nearly equal distances from the entropy, and an entropy of several nats: the right tokens are kept"""
     probs = [0.1950, 0.1960, 0.2050, 0.2035, 0.2005]
     want, margin = brute_typical([math.log(p) for p in probs], 0.3)
     that(margin > 1e-3 and want.count(0.0) == 3, "this check's own example has changed: report this")
@@ -295,7 +295,7 @@ def test_typical_near_and_far(student, rng):
 
 @checks("typical_probs")
 def test_typical_every_dtype_at_every_setting(student):
-    """half precision is raised to float32, at mass 1 too, float64 stays, and logits of no dtype are changed"""
+    """half precision gives float32, also at mass 1; float64 gives float64; the given logits are not changed"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         logits = torch.tensor([[0.5, -1.0, 2.0, 0.0], [1.0, 3.0, -2.0, 0.0]], dtype=dtype)
         for mass in (0.4, 1.0):
@@ -307,7 +307,7 @@ def test_typical_every_dtype_at_every_setting(student):
 
 @checks("typical_probs")
 def test_typical_as_many_rows_as_tokens(student, rng):
-    """each row's own entropy, with as many rows as tokens too"""
+    """each row has its own entropy, also with as many rows as tokens"""
     while True:
         logits = normal(rng, 6, 6, scale=1.5)
         rows = [brute_typical(row, 0.5) for row in logits.tolist()]
@@ -318,7 +318,7 @@ def test_typical_as_many_rows_as_tokens(student, rng):
 
 @checks("typical_probs")
 def test_typical_mass_one_keeps_the_improbable(student):
-    """mass 1: tokens of a probability that no running sum near 1 can show are kept, in either precision"""
+    """mass = 1 keeps tokens that are too improbable to change a running sum, in float32 and in float64"""
     for dtype in (torch.float32, torch.float64):
         logits = torch.tensor([[-50.0, 0.0, -60.0], [-70.0, -40.0, 0.0]], dtype=dtype)
         got = student.typical_probs(logits, 1.0)
@@ -327,7 +327,7 @@ def test_typical_mass_one_keeps_the_improbable(student):
 
 @checks("typical_probs")
 def test_typical_mass_just_below_one(student):
-    """a mass just below 1 cuts what comes after it"""
+    """a mass just below 1 still drops the last token; a mass below 0, above 1 or nan raises ValueError"""
     for probs, mass, dtype in (
         ([0.9, 0.0999, 8e-5, 2e-5], 0.99995, torch.float32),
         ([0.9, 0.1 - 1.1e-6, 1e-6, 1e-7], 0.9999995, torch.float64),
@@ -344,7 +344,7 @@ def test_typical_mass_just_below_one(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_against_brute_force(student, rng):
-    """random rows, ids and penalties"""
+    """random logits, ids and penalties: the result equals that of a plain loop over the tokens"""
     for penalty in (1.05, 1.3, 2.0, 5.0):
         logits, ids = normal(rng, 3, 11), torch.randint(0, 11, (3, 8), generator=rng)
         want = logits.clone()
@@ -358,7 +358,7 @@ def test_repetition_against_brute_force(student, rng):
 
 @checks("apply_repetition_penalty")
 def test_repetition_looks_at_all_ids(student):
-    """a token that came once, thousands of tokens ago"""
+    """a token that occurred once, thousands of ids ago, is penalised"""
     ids = torch.tensor([[0] + [1] * 5000])
     got = student.apply_repetition_penalty(torch.tensor([[2.2, -2.0, 1.0]]), ids, 1.1)
     close(got, [[2.0, -2.2, 1.0]])
@@ -366,7 +366,7 @@ def test_repetition_looks_at_all_ids(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_penalty_lowers_or_raises(student, rng):
-    """above 1 no seen token gains, at 1 none changes, below 1 none loses"""
+    """a penalty of 1 changes no logit; a penalty below 1 raises the logits of seen tokens and of no others"""
     logits, ids = normal(rng, 2, 9).float(), torch.arange(0, 9, 2).repeat(2, 1)
     close(student.apply_repetition_penalty(logits, ids, 1.0), logits)
     got = torch.as_tensor(student.apply_repetition_penalty(logits, ids, 0.5))
@@ -377,7 +377,7 @@ def test_repetition_penalty_lowers_or_raises(student, rng):
 
 @checks("apply_repetition_penalty")
 def test_repetition_counts_the_ids_given_and_no_others(student):
-    """only the ids of this call count: no prompt, no earlier call"""
+    """ids of an earlier call are not penalised"""
     logits = torch.tensor([[4.0, -1.0, 2.0, 1.0]])
     student.apply_repetition_penalty(logits, torch.tensor([[3, 1, 0, 0]]), 2.0)
     got = student.apply_repetition_penalty(logits, torch.tensor([[2]]), 2.0)
@@ -388,7 +388,7 @@ def test_repetition_counts_the_ids_given_and_no_others(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_special_logits(student):
-    """a logit of -inf stays -inf, one of 0 stays 0, and the last token of the vocabulary counts"""
+    """a logit of -inf stays -inf, a logit of 0 stays 0, and the last token of the vocabulary can be penalised"""
     minus_inf = float("-inf")
     logits = torch.tensor([[minus_inf, 0.0, 3.0, minus_inf, 5.0]])
     got = student.apply_repetition_penalty(logits, torch.tensor([[0, 1, 4]]), 2.0)
@@ -397,7 +397,7 @@ def test_repetition_special_logits(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_precision_and_views(student):
-    """large float64 logits keep their digits; half precision, whole numbers, a transposed tensor"""
+    """float64 logits keep all digits; float16 logits, an integer penalty and transposed tensors give the right logits"""
     logits = torch.tensor([[123456.789, -98765.4321, 0.5]], dtype=torch.float64)
     close(student.apply_repetition_penalty(logits, torch.tensor([[0, 1]]), 2.0), [[61728.3945, -197530.8642, 0.5]], atol=1e-6, rtol=0)
     half = torch.tensor([[4.0, -1.0, 2.0]], dtype=torch.float16)
@@ -411,7 +411,7 @@ def test_repetition_precision_and_views(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_of_one_token_only(student):
-    """nothing but one token, 5, 128 or 256 times"""
+    """the ids are one token repeated 1 to 256 times: that token is penalised once"""
     for times in (1, 5, 128, 256):
         got = student.apply_repetition_penalty(torch.tensor([[3.0, 2.2, -1.0]]), torch.tensor([[1] * times]), 1.1)
         close(got, [[3.0, 2.0, -1.0]], what=f"wrong values, {times} times")
@@ -419,7 +419,7 @@ def test_repetition_of_one_token_only(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_zero_and_penalty_below_one(student):
-    """0 stays 0 at any penalty; penalties below and far above 1 follow the same rule"""
+    """a logit of 0 stays 0 at any penalty; penalties below 1 and far above 1 follow the same rule"""
     logits, ids = torch.tensor([[0.0, -0.0, 3.0, -3.0, 0.01, -0.01]]), torch.tensor([[0, 1, 2, 3, 4, 5]])
     for penalty in (0.25, 1.0, 1.5, 100.0):
         want = [[0.0, 0.0, 3.0 / penalty, -3.0 * penalty, 0.01 / penalty, -0.01 * penalty]]
@@ -428,7 +428,7 @@ def test_repetition_zero_and_penalty_below_one(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_has_memory_of_its_own(student):
-    """the answer has memory of its own, where nothing had to change too"""
+    """the result does not share memory with the given logits, also if no logit changes"""
     for ids, penalty in ((torch.tensor([[1]]), 1.0), (torch.empty(1, 0, dtype=torch.int64), 2.0)):
         first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
         got = student.apply_repetition_penalty.again([first, ids, penalty], [second, ids, penalty])
@@ -438,7 +438,7 @@ def test_repetition_has_memory_of_its_own(student):
 
 @checks("apply_repetition_penalty")
 def test_repetition_more_ids_than_tokens(student, rng):
-    """more ids than the vocabulary has tokens, in every order"""
+    """more ids than tokens in the vocabulary, in random order: each token is penalised once"""
     logits = torch.tensor([[2.0, -2.0, 4.0, -4.0]])
     for _ in range(3):
         order = torch.randperm(4, generator=rng)
@@ -451,7 +451,7 @@ def test_repetition_more_ids_than_tokens(student, rng):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_against_brute_force(student, rng):
-    """random rows, ids and settings, negative ones too"""
+    """random logits, ids and settings, also negative: the result equals that of a plain loop over the tokens"""
     for frequency, presence in ((0.3, 0.7), (2.0, 0.0), (0.0, 2.0), (-0.5, 0.2), (0.4, -1.5), (3.0, 2.5), (-4.0, -3.0)):
         logits, ids = normal(rng, 3, 6), torch.randint(0, 6, (3, 9), generator=rng)
         want = logits.clone()
@@ -465,7 +465,7 @@ def test_frequency_presence_against_brute_force(student, rng):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_counts_the_ids_given_and_no_others(student):
-    """only the ids of this call count: no prompt, no earlier call"""
+    """ids of an earlier call are not counted"""
     logits = torch.tensor([[1.0, 2.0, 3.0]])
     student.apply_frequency_presence(logits, torch.tensor([[0, 0, 1]]), 0.5, 0.25)
     got = student.apply_frequency_presence(logits, torch.tensor([[2]]), 0.5, 0.25)
@@ -476,7 +476,7 @@ def test_frequency_presence_counts_the_ids_given_and_no_others(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_special_logits(student):
-    """a logit of -inf stays -inf, unseen tokens keep theirs, and long repetitions count in full"""
+    """a logit of -inf stays -inf, unseen tokens keep their logits, and hundreds of occurrences are all counted"""
     minus_inf = float("-inf")
     logits = torch.tensor([[minus_inf, 0.0, 3.0, minus_inf]])
     ids = torch.tensor([[0] * 3 + [2] * 300])
@@ -486,7 +486,7 @@ def test_frequency_presence_special_logits(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_and_presence_are_not_swapped(student):
-    """frequency comes first, presence second"""
+    """frequency is the third argument, presence is the fourth"""
     logits = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
     ids = torch.tensor([[1, 1, 1], [0, 0, 1]])
     got = student.apply_frequency_presence(logits, ids, 1.0, 0.125)
@@ -495,7 +495,7 @@ def test_frequency_and_presence_are_not_swapped(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_precision_and_views(student):
-    """large float64 logits keep their digits; a transposed tensor; whole numbers"""
+    """float64 logits keep all digits; integer settings and transposed tensors give the right logits"""
     logits = torch.tensor([[123456.789, -98765.4321]], dtype=torch.float64)
     close(student.apply_frequency_presence(logits, torch.tensor([[0, 0]]), 0.5, 0.25), [[123455.539, -98765.4321]], atol=1e-6, rtol=0)
     turned = torch.tensor([[4.0, -1.0], [-2.0, 8.0], [0.0, 1.0]]).t()  # (2, 3)
@@ -507,7 +507,7 @@ def test_frequency_presence_precision_and_views(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_has_memory_of_its_own(student):
-    """the answer has memory of its own, where nothing had to change too"""
+    """the result does not share memory with the given logits, also if no logit changes"""
     for ids, settings in ((torch.tensor([[1]]), (0.0, 0.0)), (torch.empty(1, 0, dtype=torch.int64), (0.5, 0.5))):
         first, second = torch.tensor([[1.0, -2.0, 3.0]]), torch.tensor([[5.0, 6.0, -7.0]])
         got = student.apply_frequency_presence.again([first, ids, *settings], [second, ids, *settings])
@@ -517,7 +517,7 @@ def test_frequency_presence_has_memory_of_its_own(student):
 
 @checks("apply_frequency_presence")
 def test_frequency_presence_leaves_every_dtype(student):
-    """the logits are not changed, whatever their dtype"""
+    """the given logits are not changed, whatever their dtype; in half precision every occurrence is counted"""
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         logits = torch.tensor([[1.0, -2.0, 3.0]], dtype=dtype)
         got = student.apply_frequency_presence(logits, torch.tensor([[0, 0, 2]]), 0.5, 0.25, _unchanged=True)
@@ -546,7 +546,7 @@ def cut(rng, text, longest=4):
 
 @checks("StopStrings", weight=2)
 def test_stop_random_streams(student, rng):
-    """random streams, cut at random: every emit, exactly"""
+    """random stops and texts, cut at random: each push emits exactly the right text"""
     for tried in range(60):
         letters = "ab" if tried % 2 else "abc"
         stops = [word(rng, letters, length) for length in integers(rng, 1, 5, integers(rng, 1, 4)[0])]
@@ -555,7 +555,7 @@ def test_stop_random_streams(student, rng):
 
 @checks("StopStrings")
 def test_stop_inside_another_in_every_cut(student):
-    """stops that lie inside one another, the text cut in every way"""
+    """one stop inside another, the text cut in every possible way: the right stop wins"""
     nested = [(["abcd", "bc"], "abcd"), (["abc", "b"], "abc"), (["aab", "ab"], "aaab"), (["aba", "ba"], "aba")]
     nested.append((["cd", "abcd", "bcd"], "xabcd"))
     for stops, text in nested:
@@ -567,7 +567,7 @@ def test_stop_inside_another_in_every_cut(student):
 
 @checks("StopStrings")
 def test_stop_stops_of_any_sequence(student):
-    """a tuple of stops, one stop, the same twice, one of hundreds of characters, many stops"""
+    """a tuple of stops, no stop, a repeated stop, a very long stop, many stops: each push emits the right text"""
     compare(student, ("##", "END"), ["one #", "two E", "ND"])
     compare(student, (), ["a#", "", "b"])
     compare(student, ["ab", "ab"], ["xa", "b"])
@@ -580,14 +580,14 @@ def test_stop_stops_of_any_sequence(student):
 
 @checks("StopStrings")
 def test_stop_in_a_long_piece(student):
-    """a piece of two thousand characters, each of which may begin a stop, and a stop of fifteen hundred"""
+    """a piece of two thousand characters that may each begin a stop, and a stop of 1,500 characters: each push is right"""
     compare(student, ["ab"], ["a" * 2_000, "ac", "a", "b"])
     compare(student, [750 * "ab" + "!"], ["x" + 750 * "ab" + "!y"])
 
 
 @checks("StopStrings")
 def test_stop_cuts_do_not_matter(student):
-    """the same text comes out however it is cut"""
+    """the emitted text is the same however the text is cut into pieces"""
     text, stops = "She said: <end of story> and then <end> more", ["<end>", "<stop>"]
     for size in (1, 2, 3, 5, 8, 13, 100):
         compare(student, stops, [text[i : i + size] for i in range(0, len(text), size)])
@@ -595,7 +595,7 @@ def test_stop_cuts_do_not_matter(student):
 
 @checks("StopStrings")
 def test_stop_that_begins_inside_itself(student):
-    """a stop whose beginning repeats is not missed"""
+    """a stop whose beginning repeats is found after one or more false starts"""
     for stop, text in (("aab", "aaaab!"), ("abac", "ababacx"), ("\n\n\n#", "x\n\n\n\n#y"), ("ababc", "abababc")):
         for pieces in (list(text), [text], [text[:3], text[3:]]):
             compare(student, [stop], pieces)
@@ -603,7 +603,7 @@ def test_stop_that_begins_inside_itself(student):
 
 @checks("StopStrings")
 def test_stop_that_begins_again_and_again(student, rng):
-    """one stop of two letters, and a text made of its beginnings"""
+    """a text made only of beginnings of the stop: each push emits the right text"""
     for _ in range(60):
         stop = word(rng, "ab", integers(rng, 4, 8)[0])
         text = "".join(stop[:n] for n in integers(rng, 1, len(stop), 6))
@@ -612,7 +612,7 @@ def test_stop_that_begins_again_and_again(student, rng):
 
 @checks("StopStrings")
 def test_stop_several_beginnings(student):
-    """of several possible beginnings the longest is held back"""
+    """the end of the text may begin several stops: the longest possible beginning is held back"""
     compare(student, ["bcd", "abcx"], ["zab", "c", "y", "bc", "e"])
     compare(student, ["abcx", "bcd"], ["zab", "c", "d"])
     compare(student, ["</s>", "</stop>", "<|end|>"], ["a<", "/", "s", "t", "op", "<|e", "nd|", ">"])
@@ -623,7 +623,7 @@ def test_stop_several_beginnings(student):
 
 @checks("StopStrings")
 def test_stop_ordinary_characters(student):
-    """stops are plain text: dots, brackets, case, accents and line ends mean themselves"""
+    """stops are plain text: dots, brackets, case, accents and line ends match only themselves"""
     compare(student, ["..."], ["one.", "two", "..", ".three"])
     compare(student, ["(a|b)*"], ["a b (a", "|b)*"])
     compare(student, ["STOP"], ["stop Stop S", "TO", "P"])
@@ -638,7 +638,7 @@ def test_stop_ordinary_characters(student):
 
 @checks("StopStrings")
 def test_stop_streams_know_nothing_of_each_other(student):
-    """two streams at once, and an empty piece"""
+    """two streams used in turn do not share text; an empty piece changes nothing"""
     one, two = student.StopStrings(["ab"]), student.StopStrings(["xy"])
     for stream, piece, want in (
         (one, "1a", ("1", False)),
@@ -654,13 +654,13 @@ def test_stop_streams_know_nothing_of_each_other(student):
 
 @checks("StopStrings")
 def test_stop_swallows_the_rest_of_its_piece(student):
-    """what follows the stop in its own piece never comes out"""
+    """text after a stop in the same piece is never emitted"""
     compare(student, ["##", "!?"], ["so #", "#more !", "?", "text", "", "##"])
 
 
 @checks("StopStrings")
 def test_stop_is_taken_as_it_is(student):
-    """spaces and line ends of a stop belong to it, and so does the case of its letters"""
+    """spaces, line ends and upper or lower case in a stop must match exactly"""
     for stops, pushes, want, rest in (
         ([" stop"], ["a", " st", "op"], [("a", False), ("", False), ("", True)], ""),
         ([" stop"], ["stop", " sto"], [("stop", False), ("", False)], " sto"),
@@ -723,7 +723,7 @@ def beam_with_eos(model, prompt, beams, steps, eos, penalty):
 
 @checks("beam_search")
 def test_beam_as_many_as_asked_for(student, rng):
-    """random models, two to four beams, no EOS"""
+    """random models, two to four beams, no EOS: exactly that number of hypotheses is kept"""
     for beams in (2, 3, 4):
         while True:
             prompt = integers(rng, 0, 12, 2)
@@ -740,7 +740,7 @@ def test_beam_as_many_as_asked_for(student, rng):
 
 @checks("beam_search")
 def test_beam_enough_beams_with_eos(student, rng):
-    """with enough beams, the best of all continuations that may end early"""
+    """with an EOS, enough beams find the best continuation, whether or not the best ends early"""
     vocab, steps, eos = 3, 4, 1
     ends = {True: 0, False: 0}
     while min(ends.values()) < 2:
@@ -759,7 +759,7 @@ def test_beam_enough_beams_with_eos(student, rng):
 
 @checks("beam_search")
 def test_beam_few_beams_with_eos(student, rng):
-    """few beams, and hypotheses that finish early or late"""
+    """few beams, with and without a length penalty: the right hypothesis wins, whether it ends early, late or never"""
     eos = 0
     wanted = [(2, "at once", 0.0), (2, "later", 0.0), (3, "later", 0.0), (3, "never", 0.0)]
     wanted += [(2, "later", 0.5), (3, "never", 0.7), (2, "at once", 1.0)]
@@ -779,7 +779,7 @@ def test_beam_few_beams_with_eos(student, rng):
 
 @checks("beam_search")
 def test_beam_does_not_stop_at_the_first_eos(student):
-    """an early EOS is beaten by a better hypothesis, and beats a worse one"""
+    """the search does not stop at the first EOS: a better hypothesis still wins, a worse one does not"""
     eos = 3
     rows = [[0.03, 0.90, 0.05, 0.02], [0.02, 0.05, 0.91, 0.02], [0.3, 0.4, 0.29, 0.01], [0.25, 0.25, 0.25, 0.25]]
     rows.append([0.60, 0.06, 0.04, 0.30])  # the prompt's row: EOS 0.30, token 0 0.60, then 0.90 and 0.91
@@ -797,7 +797,7 @@ def test_beam_does_not_stop_at_the_first_eos(student):
 
 @checks("beam_search")
 def test_beam_finished_may_be_pushed_out(student):
-    """a finished hypothesis that better ones have pushed out does not come back when they fall behind it"""
+    """a finished hypothesis that was pushed out of the beams does not come back"""
     # Two beams. EOS at once 0.30, token 0 0.68; then 0.34 and 0.32 are better than 0.30; after them nothing has more than 0.26.
     eos, vocab = 3, 8
     rows = torch.full((vocab + 1, vocab), 1e-4, dtype=torch.float64)
@@ -822,7 +822,7 @@ def test_beam_finished_best_may_still_be_overtaken(student):
 
 @checks("beam_search")
 def test_beam_length_penalty_in_numbers(student):
-    """the length penalty is an exponent of the number of new tokens, EOS counted, the prompt not"""
+    """the score is log_prob / n ** length_penalty, where n counts the new tokens with EOS, but not the prompt"""
     eos = 6
     for short, long, steps in (
         (0.50, [0.45, 0.65, 0.565], {0.0: 1, 1.0: 3}),  # -0.693 against -1.800: -0.600 a token
@@ -840,7 +840,7 @@ def test_beam_length_penalty_in_numbers(student):
 
 @checks("beam_search")
 def test_beam_by_a_hair(student):
-    """of two that are nearly equal the better wins, finished or not"""
+    """of two nearly equal hypotheses the better wins, finished or not; with enough beams, equal hypotheses all stay"""
     eos, idx = 3, torch.tensor([[4]])
     for first, ended in ((0.300, False), (0.302, True)):
         rows = torch.full((5, 4), 0.25, dtype=torch.float64)
@@ -861,7 +861,7 @@ def test_beam_by_a_hair(student):
 
 @checks("beam_search")
 def test_beam_sees_the_whole_prompt(student):
-    """the model is given all of a long prompt, and the new tokens"""
+    """the model gets the whole of a long prompt and all new tokens in every call"""
     lengths = []
 
     def model(ids):
@@ -879,7 +879,7 @@ def test_beam_sees_the_whole_prompt(student):
 
 @checks("beam_search")
 def test_beam_default_settings(student):
-    """without settings: no length penalty, not even a small one, and no EOS"""
+    """by default there is no length penalty, not even a small one, and no token is EOS"""
     eos, idx = 6, torch.tensor([[7]])
     # ln 0.4 = -0.9163 against ln 0.3965 = -0.9251 in five tokens: a penalty of 0.006 would turn it round.
     model = ladder_model(0.4, [0.5, 0.9, 0.95, 0.95, 0.3965 / (0.5 * 0.9 * 0.95 * 0.95)])
@@ -899,7 +899,7 @@ def test_beam_default_settings(student):
 
 @checks("beam_search")
 def test_beam_everything_finished(student):
-    """all hypotheses finish at once, or in turn: the search ends with the best, and no model is asked about nothing"""
+    """all hypotheses finished: the best of them is returned, and the model is never called with 0 rows"""
     eos, sizes = 0, []
     chain = chain_model(log_rows([[0.1, 0.45, 0.45], [0.98, 0.01, 0.01], [0.97, 0.02, 0.01], [0.9, 0.06, 0.04]]))
 
@@ -919,7 +919,7 @@ def test_beam_everything_finished(student):
 
 @checks("beam_search")
 def test_beam_after_a_conversation(student):
-    """a prompt with several EOS, the last of them at its end: only an EOS of the search's own finishes a hypothesis"""
+    """EOS tokens in the prompt, also at its end, do not finish a hypothesis; a generated EOS does"""
     chain = chain_model(log_rows([[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.9, 0.05, 0.05]]))
     for prompt, want in (([1, 0, 2, 0, 1, 0], [1, 2, 0]), ([0, 0, 0, 1], [2, 0])):
         idx = torch.tensor([prompt])
@@ -930,7 +930,7 @@ def test_beam_after_a_conversation(student):
 
 @checks("beam_search")
 def test_beam_no_new_tokens(student):
-    """max_new_tokens = 0: the prompt, and log probability 0"""
+    """max_new_tokens = 0 returns the prompt and log_prob 0"""
     idx = torch.tensor([[1, 0, 2]])
     model = chain_model(log_rows([[0.2, 0.3, 0.5]] * 3))
     for settings in ({}, {"length_penalty": 1.0}, {"eos_token_id": 2}):
@@ -941,7 +941,7 @@ def test_beam_no_new_tokens(student):
 
 @checks("beam_search")
 def test_beam_forbidden_tokens(student):
-    """logits of minus infinity, and more beams than there are continuations"""
+    """tokens of logit -inf are never chosen, also with more beams than possible continuations"""
     rows = torch.tensor([[0.0, 0.32, 0.35, 0.33], [0.0, 0.0, 0.1, 0.9], [0.25] * 4, [0.6, 0.4, 0.0, 0.0]]).log()
     idx = torch.tensor([[3]])
     for beams in (2, 3, 5, 40):
@@ -954,7 +954,7 @@ def test_beam_forbidden_tokens(student):
 
 @checks("beam_search")
 def test_beam_half_precision(student):
-    """a model in half precision: a long sum of log probabilities keeps its digits"""
+    """a model in half precision: the sum of many log probabilities stays accurate"""
     for dtype in (torch.float16, torch.bfloat16):
         rows = torch.zeros(16, 16, dtype=dtype)
         rows[torch.arange(16), (torch.arange(16) * 5 + 3) % 16] = 1.875  # -1.19402 a token; in float16 -1.19434
@@ -966,7 +966,7 @@ def test_beam_half_precision(student):
 
 @checks("beam_search")
 def test_beam_far_behind_may_still_win(student):
-    """a hypothesis a hundred times less probable keeps its place, and wins in the end"""
+    """a hypothesis a hundred times less probable than the best is kept and wins in the end"""
     vocab = 250
     rows = torch.full((vocab + 1, vocab), 1 / vocab, dtype=torch.float64)
     rows[vocab] = torch.tensor([0.985, 0.01, *[0.005 / (vocab - 2)] * (vocab - 2)])
@@ -979,7 +979,7 @@ def test_beam_far_behind_may_still_win(student):
 
 @checks("beam_search")
 def test_beam_more_beams_than_tokens(student):
-    """four beams over a vocabulary of two: what came fourth wins in the end"""
+    """more beams than tokens in the vocabulary: the last of the kept hypotheses may win in the end"""
     idx = torch.tensor([[0, 1]])
 
     def model(ids):
@@ -1001,7 +1001,7 @@ def test_beam_more_beams_than_tokens(student):
 
 @checks("beam_search")
 def test_beam_same_again(student, rng):
-    """nothing is drawn, the random state stays, and the same call gives the same answer"""
+    """the search draws no random numbers, and the same call gives the same result twice"""
     model, idx = history_model(5, 7, rng), torch.tensor([[2, 4]])
     want, log_prob, _ = plain_beam(model, [2, 4], 3, 4)
     for _ in range(2):
@@ -1013,7 +1013,7 @@ def test_beam_same_again(student, rng):
 
 @checks("beam_search")
 def test_beam_logits_are_not_log_probabilities(student, rng):
-    """the model gives logits: any constant may be added to a row"""
+    """the model gives logits, not log probabilities: a constant added to a row of logits changes nothing"""
     model, prompt = history_model(4, 6, rng, spread=1.0), [1, 3, 0]
 
     def shifted(ids):
@@ -1028,7 +1028,7 @@ def test_beam_logits_are_not_log_probabilities(student, rng):
 
 @checks("beam_search")
 def test_beam_children_of_one_parent_may_all_survive(student):
-    """all survivors may come from one hypothesis"""
+    """all kept hypotheses may come from the same parent hypothesis"""
     words, prompt = 8, 8  # the prompt is a token of its own; 0 leads to 3, 4, 5, and 5 to a certainty
     flat = [1 / words] * words
     rows = [flat] * (words + 1)
@@ -1044,7 +1044,7 @@ def test_beam_children_of_one_parent_may_all_survive(student):
 
 @checks("beam_search")
 def test_beam_twenty_beams(student):
-    """of twenty hypotheses side by side the last may win"""
+    """the last of up to twenty kept hypotheses may win in the end"""
     rows = torch.full((22, 22), 1 / 22, dtype=torch.float64)
     first = torch.linspace(0.051, 0.046, 22, dtype=torch.float64)
     rows[21] = first / first.sum()  # the prompt's row: tokens 0, 1, 2, ... in falling order
@@ -1059,7 +1059,7 @@ def test_beam_twenty_beams(student):
 
 @checks("beam_search")
 def test_beam_length_penalty_below_zero(student):
-    """a length penalty below 0 follows the same rule: the shorter gains"""
+    """a length penalty below 0 favours the shorter hypothesis"""
     eos, idx = 6, torch.tensor([[7]])
     model = ladder_model(0.4, [0.5, 0.95, 0.95])  # -0.916 at once, -0.796 in three: times 3 it is -2.387
     for penalty, want in ((0.0, [0, 1, eos]), (-1.0, [eos])):
@@ -1071,7 +1071,7 @@ def test_beam_length_penalty_below_zero(student):
 
 @checks("beam_search")
 def test_beam_leaves_the_gradient_mode(student):
-    """gradient mode is afterwards what it was before, on or off, and where the model raises too"""
+    """gradient mode, on or off, is restored after the search and after an error of the model"""
     table = log_rows([[0.2, 0.3, 0.5]] * 3)
     idx = torch.tensor([[1, 0]])
 

@@ -117,7 +117,7 @@ def same_stream(student, ids: list[int], name: str = "smollm2") -> None:
 
 @checks("merge_pair")
 def test_random_symbols(student, rng):
-    """random lists, against replacing in a text"""
+    """random lists of one-letter symbols give the same result as a replacement in a text"""
     for _ in range(12):
         letters = "abc"[: draw(rng, 1, 3)]
         symbols = [choose(rng, letters) for _ in range(draw(rng, 0, 14))]
@@ -129,7 +129,7 @@ def test_random_symbols(student, rng):
 
 @checks("merge_pair")
 def test_random_long_symbols(student, rng):
-    """symbols of several characters"""
+    """random lists of symbols with one or more characters: every occurrence of the pair is merged"""
     names = ["a", "aa", "ab", "b", "ba", "Ġa", "Ġ"]
     for _ in range(12):
         symbols = [choose(rng, names) for _ in range(draw(rng, 2, 14))]
@@ -143,7 +143,7 @@ def test_random_long_symbols(student, rng):
 
 @checks("merge_pair")
 def test_new_symbol_is_not_merged_again(student):
-    """a merged symbol beside the pair's own parts"""
+    """a symbol that has just been merged is not merged again in the same call"""
     merged(student, ["a", "a", "aa", "a", "a"], ("a", "aa"), ["a", "aaa", "a", "a"])
     merged(student, ["a", "aa", "a", "aa", "aa"], ("a", "aa"), ["aaa", "aaa", "aa"])
     merged(student, ["ab", "a", "b", "ab"], ("a", "b"), ["ab", "ab", "ab"])
@@ -152,7 +152,7 @@ def test_new_symbol_is_not_merged_again(student):
 
 @checks("merge_pair")
 def test_symbols_are_compared_as_they_are(student):
-    """upper and lower case, spaces, and symbols of many characters"""
+    """symbols are compared exactly: upper and lower case, spaces, accents, punctuation, and long symbols"""
     merged(student, ["A", "b", "a", "B", "a", "b"], ("a", "b"), ["A", "b", "a", "B", "ab"])
     merged(student, [" ", "a", " ", " ", "a"], (" ", "a"), [" a", " ", " a"])
     merged(student, ["\u00e9", "e", "\u0301"], ("e", "\u0301"), ["\u00e9", "e\u0301"])
@@ -164,7 +164,7 @@ def test_symbols_are_compared_as_they_are(student):
 
 @checks("merge_pair")
 def test_every_short_list(student):
-    """every list of up to four of two symbols, and every pair of them"""
+    """every list of up to four symbols from two letters, with every pair of these letters, is merged correctly"""
     for count in range(5):
         for letters in product("ab", repeat=count):
             for left, right in product("ab", repeat=2):
@@ -174,13 +174,13 @@ def test_every_short_list(student):
 
 @checks("merge_pair")
 def test_long_list(student):
-    """thousands of symbols"""
+    """a list of thousands of symbols is merged completely"""
     merged(student, ["a", "b", "c"] * 800, ("a", "b"), ["ab", "c"] * 800)
 
 
 @checks("merge_pair")
 def test_random_long_lists(student, rng):
-    """forty symbols, with many that begin a pair and do not complete it"""
+    """random lists of forty symbols: the first symbol of the pair is kept where the second does not follow"""
     for _ in range(6):
         symbols = [choose(rng, "abc") for _ in range(40)]
         replaced = "".join(symbols).replace("ab", "M")
@@ -189,7 +189,7 @@ def test_random_long_lists(student, rng):
 
 @checks("merge_pair")
 def test_the_answer_is_a_copy(student):
-    """a list of its own, where the pair does not occur too"""
+    """every call returns a new list, also if the pair does not occur"""
     first, second = student.merge_pair.again([["x", "y", "x"], ("a", "b")], [["u", "v", "w"], ("a", "b")])
     equal(list(first), ["x", "y", "x"], what="a list that was given out has changed with the one that came in")
     equal(list(second), ["u", "v", "w"])
@@ -202,13 +202,13 @@ def test_the_answer_is_a_copy(student):
 
 @checks("bpe_encode")
 def test_random_texts(student, rng):
-    """random texts of many scripts"""
+    """random texts of many scripts give the same ids as the tokenizers library"""
     same_ids(student, [random_text(rng, 8) for _ in range(12)])
 
 
 @checks("bpe_encode")
 def test_random_words(student, rng):
-    """random English words, cut and joined"""
+    """random English words, cut and joined, give the same ids as the tokenizers library"""
     oracle = library()
     words = [t for t in oracle.id_to_token if t.isascii() and t.isalpha() and t.islower() and len(t) > 2]
     texts = ["".join(choose(rng, words)[: draw(rng, 2, 9)] for _ in range(n)) for n in [4] * 16 + [20, 60]]
@@ -217,7 +217,7 @@ def test_random_words(student, rng):
 
 @checks("bpe_encode")
 def test_random_special_tokens(student, rng):
-    """special tokens among other text, with and without spaces"""
+    """special tokens among other text, with and without spaces, give the right ids"""
     oracle = library()
     names = [*oracle.special_tokens, "<|nothing|>", "<|im_start", "im_end|>"]
     texts = []
@@ -228,26 +228,26 @@ def test_random_special_tokens(student, rng):
 
 @checks("bpe_encode")
 def test_nothing_and_single_characters(student):
-    """the empty text, single characters, single spaces"""
+    """the empty text, single characters and single spaces give the right ids"""
     same_ids(student, ["", " ", "a", "\n", "7", "é", "🙂", " 🙂", "\ufeff", "\u200d", "  ", " a", "a "])
 
 
 @checks("bpe_encode")
 def test_long_pieces(student):
-    """pieces of hundreds of bytes"""
+    """pieces of more than a hundred bytes give the right ids"""
     same_ids(student, ["a" * 150, " " * 150 + "x", "ha" * 60, "猫" * 40, "=" * 150, sample_texts("Thai")[0] * 2])
 
 
 @checks("bpe_encode")
 def test_another_vocabulary(student):
-    """another tokenizer than SmolLM2's"""
+    """a tokenizer other than SmolLM2's gives the ids of its own vocabulary"""
     texts = sample_texts("English", "German", "digits", "whitespace", "emoji")
     same_ids(student, texts, name="tiny")
 
 
 @checks("bpe_encode")
 def test_bytes_without_a_token_anywhere(student):
-    """bytes without a token at the ends of pieces, in them, alone, and beside special tokens"""
+    """bytes without a token are left out: at the ends of a piece, inside it, as a whole piece, and beside special tokens"""
     left_out = [chr(b) for b in range(0x20) if library().byte_to_symbol[b] not in library().vocab]
     texts = ["".join(left_out), *(f"={c}=" for c in left_out), *(f"{c}a{c}{c}b{c}" for c in left_out)]
     texts += [f"<|im_start|>{left_out[0]}<|im_end|>{left_out[1]}", f"..{left_out[2]}..{left_out[0]}", "\U00040000\U000bffff =\U00051234= x"]
@@ -257,7 +257,7 @@ def test_bytes_without_a_token_anywhere(student):
 
 @checks("bpe_encode")
 def test_looks_like_a_special_token(student):
-    """signs of special tokens that make none"""
+    """text that resembles a special token, or is written next to a special token, gives the right ids"""
     texts = ["<||>", "<|>", "|>", "<|", "<|a|>", "<|im_end|", "<|im_end|>>", "<<|im_end|>", "<|IM_END|>", "<| im_end |>", "<||>" * 3]
     same_ids(student, texts)
 
@@ -267,7 +267,7 @@ def test_looks_like_a_special_token(student):
 
 @checks("bpe_decode")
 def test_decode_random_ids(student, rng):
-    """random ids, most of them broken characters"""
+    """random ids, many of them parts of broken characters, give the text of all bytes joined"""
     tokenizer = student.tokenizer("smollm2")
     for _ in range(20):
         ids = random_ids(rng, draw(rng, 1, 12))
@@ -276,7 +276,7 @@ def test_decode_random_ids(student, rng):
 
 @checks("bpe_decode")
 def test_decode_special_tokens(student):
-    """special tokens, by name"""
+    """every special token gives its name, also repeated or between letters"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     text = "".join(oracle.special_tokens)
     ids = list(oracle.special_tokens.values())
@@ -287,7 +287,7 @@ def test_decode_special_tokens(student):
 
 @checks("bpe_decode")
 def test_decode_edges(student):
-    """no ids, spaces at the ends, repeated calls"""
+    """no ids give an empty text; spaces and invisible characters are kept, also at the ends of the text"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for text in ("", " ", "  a  ", "\n", "\t x\t", " 🙂 ", "\u00a0x\u00a0", "a , b . c ' s do n't", "\ufeffa\ufeff", "a\r\nb\rc", "a\0b"):
         got = student.bpe_decode(oracle.encode(text), tokenizer)
@@ -296,7 +296,7 @@ def test_decode_edges(student):
 
 @checks("bpe_decode")
 def test_decode_bytes_that_are_no_text(student):
-    """a surrogate, an overlong form, a byte that never stands in UTF-8"""
+    """bytes of a surrogate, an overlong form or a cut-off character, and bytes that UTF-8 never uses, become U+FFFD"""
     oracle, tokenizer = library("tiny"), student.tokenizer("tiny")
     of_byte = {oracle.token_bytes(i): i for symbol, i in oracle.vocab.items() if len(symbol) == 1}
     for raw in (b"\xed\xa0\x80", b"\xc0\x80", b"\xf5x", b"\xe2\x82"):
@@ -306,7 +306,7 @@ def test_decode_bytes_that_are_no_text(student):
 
 @checks("bpe_decode")
 def test_decode_random_texts(student, rng):
-    """random texts of many scripts come back"""
+    """random texts of many scripts, encoded by the library, decode to the same texts; the ids are not changed"""
     oracle, tokenizer = library(), student.tokenizer("smollm2")
     for _ in range(12):
         text = random_text(rng, 8)
@@ -316,7 +316,7 @@ def test_decode_random_texts(student, rng):
 
 @checks("bpe_decode")
 def test_decode_keeps_the_last_character(student):
-    """a text that ends in NUL, or in a replacement character of its own"""
+    """the last character is kept if it is NUL, U+FFFD or invisible, and thousands of ids decode to the right text"""
     tokenizer = student.tokenizer("tiny")
     for text in ("a\0", "\0", "\0\0", "x\ufffd", "\ufffd", "\ufffd\ufffd", "a\x7f", "a\u200b", "\u2028"):
         same_text(student.bpe_decode(ids_of_bytes(text.encode()), tokenizer), text)
@@ -329,7 +329,7 @@ def test_decode_keeps_the_last_character(student):
 
 @checks("StreamDecoder", weight=2)
 def test_random_stream(student, rng):
-    """random ids, most of them parts of characters: every push and the flush"""
+    """random ids, many of them parts of characters: every push and the flush return the right text"""
     for _ in range(12):
         ids = random_ids(rng, draw(rng, 1, 12))
         if draw(rng, 0, 1):
@@ -339,14 +339,14 @@ def test_random_stream(student, rng):
 
 @checks("StreamDecoder")
 def test_each_push_of_random_texts(student, rng):
-    """random texts: every push gives what it completes"""
+    """random texts: every push returns the characters that its token completes"""
     for text in [*(random_text(rng, 6) for _ in range(5)), "a\r\nb\rc\r", "\ufeffx", "x\ufffdy", "\ufffd", "a\0b"]:
         same_stream(student, library().encode(text))
 
 
 @checks("StreamDecoder")
 def test_bytes_one_at_a_time(student):
-    """characters of two, three and four bytes, a byte at a time, whole and broken off at every place"""
+    """characters of two, three and four bytes, pushed byte by byte, complete or broken off at any byte: every push is right"""
     for character in ("\x80", "é", "߿", "ࠀ", "€", "ऀ", "퟿", "\uffff", "\ufffd", "\U00010000", "🙂", "\U0010ffff"):
         raw = character.encode()
         same_stream(student, ids_of_bytes(b"x" + raw + b"y"), "tiny")
@@ -362,7 +362,7 @@ BORDERS = bytes.fromhex("00 41 7f 80 8f 90 9f a0 bf c0 c1 c2 df e0 e1 ec ed ee e
 
 @checks("StreamDecoder")
 def test_every_kind_of_byte(student):
-    """a byte of each kind, alone and after the beginning of a character"""
+    """every kind of byte, as the first byte or after the start of a character: every push and the flush are right"""
     for first in (b"", b"\xc3", b"\xe7", b"\xe7\x8c", b"\xf0\x9f", b"\xf0\x9f\x99"):
         decoder = student.StreamDecoder(student.tokenizer("tiny"))
         for byte in BORDERS:
@@ -378,7 +378,7 @@ def test_every_kind_of_byte(student):
 
 @checks("StreamDecoder")
 def test_special_token_waits_its_turn(student, hand):
-    """a special token does not overtake what is held back"""
+    """a special token after an incomplete character: the push returns U+FFFD, then the name of the special token"""
     first, second, third = hand["cat_character"]["ids"]
     for special in library().special_tokens.values():
         same_stream(student, [first, special])
@@ -387,7 +387,7 @@ def test_special_token_waits_its_turn(student, hand):
 
 @checks("StreamDecoder")
 def test_narrower_second_byte(student):
-    """second bytes that make no character after E0, ED, F0, F4: the joined text, and nothing held for ever"""
+    """an invalid second byte after E0, ED, F0 or F4: the joined text is right, and later text is not held back"""
     for raw in (b"\xe0\x80", b"\xed\xa0", b"\xf0\x80", b"\xf4\x90"):
         for rest in (b"", b"\x80", b"\x80\x80", b"\x80\x80\x80"):
             whole = raw + rest + b"ok"
@@ -399,7 +399,7 @@ def test_narrower_second_byte(student):
 
 @checks("StreamDecoder")
 def test_flush_begins_anew(student, hand):
-    """after a flush, a new stream"""
+    """after a flush, the decoder decodes a new stream, without bytes of the old stream"""
     case = hand["cat_character"]
     decoder = student.StreamDecoder(student.tokenizer("smollm2"))
     last = case["ids"][-1]
@@ -417,7 +417,7 @@ def test_flush_begins_anew(student, hand):
 
 @checks("StreamDecoder")
 def test_nothing_pushed(student):
-    """a stream without tokens"""
+    """flush without any push returns an empty text"""
     equal(student.StreamDecoder(student.tokenizer("smollm2")).flush(), "")
 
 
@@ -436,7 +436,7 @@ def conversation(*turns: tuple[str, str]) -> list[dict[str, str]]:
 
 @checks("render_chat")
 def test_random_conversations(student, rng):
-    """random conversations, against SmolLM2's own template"""
+    """random conversations give the same text as SmolLM2's own chat template; the messages are not changed"""
     from jinja2 import Environment
 
     template = Environment().from_string(CHAT_TEMPLATE)
@@ -450,7 +450,7 @@ def test_random_conversations(student, rng):
 
 @checks("render_chat")
 def test_contents_of_every_kind(student):
-    """contents with spaces, line ends, braces and special tokens, and a role of another name"""
+    """contents with spaces, line ends, braces or special tokens are copied exactly, and repeated messages are all kept"""
     twice = "<|im_start|>user\nyes<|im_end|>\n"
     got = student.render_chat(conversation(("system", ""), ("user", "yes"), ("user", "yes")))
     want = f"<|im_start|>system\n<|im_end|>\n{twice}{twice}<|im_start|>assistant\n"
@@ -463,7 +463,7 @@ def test_contents_of_every_kind(student):
 
 @checks("render_chat")
 def test_system_message_in_the_middle(student):
-    """a system message that is not the first"""
+    """a system message in the middle is rendered in its place, and the default system message is put in front"""
     got = student.render_chat(conversation(("user", "Hi"), ("system", "Be kind."), ("user", "Who are you?")))
     want = (
         "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
@@ -477,7 +477,7 @@ def test_system_message_in_the_middle(student):
 
 @checks("render_chat")
 def test_last_word_of_the_assistant(student):
-    """a conversation that ends with the assistant"""
+    """a conversation that ends with an assistant message: the generation prompt still follows"""
     got = student.render_chat(conversation(("system", "s"), ("user", "u"), ("assistant", "a")))
     want = "<|im_start|>system\ns<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>assistant\n"
     same_text(got, want)
@@ -485,7 +485,7 @@ def test_last_word_of_the_assistant(student):
 
 @checks("render_chat")
 def test_roles_as_they_are(student):
-    """a role is copied as it is, and only `system` is a system message"""
+    """a role is copied exactly; if the first role is not exactly `system`, the default system message is put in front"""
     for role in ("System", "SYSTEM", "system ", "Tool", "user", "developer"):
         got = student.render_chat(conversation((role, "x")))
         want = f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>{role}\nx<|im_end|>\n<|im_start|>assistant\n"
@@ -494,7 +494,7 @@ def test_roles_as_they_are(student):
 
 @checks("render_chat")
 def test_long_conversation_in_full(student):
-    """forty messages, of which none is left out"""
+    """all forty messages of a conversation are rendered"""
     turns = [("system", "s"), *((("user", "assistant")[i % 2], f"message {i}") for i in range(39))]
     want = "".join(f"<|im_start|>{role}\n{content}<|im_end|>\n" for role, content in turns) + "<|im_start|>assistant\n"
     same_text(student.render_chat(conversation(*turns)), want)
@@ -502,7 +502,7 @@ def test_long_conversation_in_full(student):
 
 @checks("render_chat")
 def test_keys_in_another_order(student):
-    """content before role in the dict"""
+    """role and content are read by key, also if content comes before role in the dict"""
     got = student.render_chat([{"content": "c", "role": "system"}, {"content": "d", "role": "user"}])
     want = "<|im_start|>system\nc<|im_end|>\n<|im_start|>user\nd<|im_end|>\n<|im_start|>assistant\n"
     same_text(got, want)

@@ -25,7 +25,7 @@ from course.kit import Config, LayerWeights, load_model
 
 @checks("rms_norm", weight=2)
 def test_rms_norm_random(student, rng):
-    """random shapes, weights and eps"""
+    """random shapes, weights and eps: the values are right"""
     for shape in [(2, 3, 8), (5,), (1, 1, 2, 16), (4, 1), (3, 5, 5), (2, 1, 2, 1, 4)]:
         x = torch.randn(shape, generator=rng)
         weight = torch.randn(shape[-1], generator=rng)
@@ -42,7 +42,7 @@ def test_rms_norm_random(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_of_a_transposed_tensor(student, rng):
-    """an x that is not contiguous, or expanded, and left as it is"""
+    """x transposed or expanded: the values are right, and no argument is changed"""
     weight = torch.randn(6, generator=rng)
     for x in (
         torch.randn(4, 2, 6, generator=rng).transpose(0, 1),
@@ -54,7 +54,7 @@ def test_rms_norm_of_a_transposed_tensor(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_rows_of_any_size(student, rng):
-    """a huge vector beside a tiny one"""
+    """a huge vector and a tiny vector in one batch: every vector is normed separately"""
     sizes = torch.tensor([1e6, 1.0, 1e-3])[:, None]
     x = torch.randn(3, 16, generator=rng) * sizes
     want = F.rms_norm(x.double(), (16,), None, 1e-12)
@@ -63,7 +63,7 @@ def test_rms_norm_rows_of_any_size(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_half_precision(student, rng):
-    """bfloat16 and float16 come back as near as they can be"""
+    """bfloat16 and float16: the result is as exact as the dtype allows"""
     x = torch.randn(16, 64, generator=rng).to(torch.bfloat16)
     want = F.rms_norm(x.double(), (64,), None, 1e-5)
     close(
@@ -86,7 +86,7 @@ def test_rms_norm_half_precision(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_without_eps(student, rng):
-    """eps = 0, for vectors so small that any other would show"""
+    """eps = 0 and tiny vectors: no other eps is used"""
     weight = torch.randn(8, generator=rng)
     for size in (1.0, 1e-3, 1e-6):
         x = size * torch.randn(2, 8, generator=rng)
@@ -96,7 +96,7 @@ def test_rms_norm_without_eps(student, rng):
 
 @checks("rms_norm")
 def test_rms_norm_again(student, rng):
-    """other vectors and weights in the same memory"""
+    """two calls with different vectors and weights in the same memory: both results are right"""
     (x, y), (weight, other) = torch.randn(2, 3, 8, generator=rng), torch.randn(2, 8, generator=rng)
     first, second = student.rms_norm.again([x, weight, 1e-5], [y, other, 1e-5])
     close(first, F.rms_norm(x, (8,), weight, 1e-5), atol=1e-5, what="wrong values of the first call after a second call")
@@ -108,7 +108,7 @@ def test_rms_norm_again(student, rng):
 
 @checks("feed_forward", weight=2)
 def test_feed_forward_random(student, rng):
-    """random sizes, square ones too"""
+    """random sizes, also F = D: the values are right"""
     for B, T, D, wide in [(2, 3, 5, 8), (1, 1, 4, 4), (3, 2, 6, 3), (1, 4, 1, 2), (1, 2, 5, 77)]:
         x = torch.randn(B, T, D, generator=rng)
         gate, up = (torch.randn(wide, D, generator=rng) for _ in range(2))
@@ -125,7 +125,7 @@ def test_feed_forward_random(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_dtype(student, rng):
-    """dtype and inputs are kept"""
+    """float64 and bfloat16: the result has the dtype of x, and no argument is changed"""
     for dtype, atol in ((torch.float64, 1e-9), (torch.bfloat16, 0.15)):
         x, gate, up, down = ((torch.randn(s, generator=rng) / 2).to(dtype) for s in [(2, 3, 4), (6, 4), (6, 4), (4, 6)])
         got = student.feed_forward(x, gate, up, down, _unchanged=True)
@@ -135,7 +135,7 @@ def test_feed_forward_dtype(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_leaves_its_inputs(student, rng):
-    """no input is changed, for one token, several rows, square matrices or an expanded x"""
+    """one token, several rows, square matrices or an expanded x: no argument is changed"""
     for B, T, D, wide in [(1, 1, 4, 6), (3, 1, 4, 4), (2, 3, 5, 5), (1, 2, 3, 330)]:
         gate, up, down = (torch.randn(shape, generator=rng) for shape in ((wide, D), (wide, D), (D, wide)))
         for x in (torch.randn(B, T, D, generator=rng), torch.randn(1, T, D, generator=rng).expand(B, T, D)):
@@ -150,7 +150,7 @@ def test_feed_forward_leaves_its_inputs(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_closed_gates(student, rng):
-    """a closed gate lets nothing through, an open one lets up x through, times the gate"""
+    """silu turns very negative gate values into 0 and keeps very large gate values, without overflow"""
     x = torch.rand(1, 2, 3, generator=rng) + 0.5
     up, down = torch.randn(4, 3, generator=rng), torch.randn(3, 4, generator=rng)
     for strength in (-80.0, 80.0):
@@ -162,7 +162,7 @@ def test_feed_forward_closed_gates(student, rng):
 
 @checks("feed_forward")
 def test_feed_forward_again(student, rng):
-    """other tokens and matrices in the same memory"""
+    """two calls with different tokens and matrices in the same memory: both results are right"""
     shapes = ((2, 3, 4), (6, 4), (6, 4), (4, 6))
     one, other = ([torch.randn(shape, generator=rng) for shape in shapes] for _ in range(2))
     told = ("wrong values of the first call after a second call", "wrong values when the same tensors hold other numbers")
@@ -175,7 +175,7 @@ def test_feed_forward_again(student, rng):
 
 @checks("decoder_block", weight=2)
 def test_block_random(student, rng):
-    """random layers and positions"""
+    """random layers, head counts and positions: the values are right"""
     configs = [
         small_config(),
         small_config(num_attention_heads=6, num_key_value_heads=3, head_dim=2),
@@ -195,7 +195,7 @@ def test_block_random(student, rng):
 
 @checks("decoder_block")
 def test_block_long_text(student, rng):
-    """seventy tokens, and 1,100: the last reads the first"""
+    """seventy tokens, and 1,100: the values are right, and the last token reads the first token"""
     config = small_config(max_position_embeddings=2048)
     layer = small_layer(rng, config)
     for T in (70, 1100):
@@ -205,7 +205,7 @@ def test_block_long_text(student, rng):
 
 @checks("decoder_block")
 def test_block_as_many_rows_as_tokens(student, rng):
-    """positions (B, T) where B is T"""
+    """positions (B, T) with B = T: every row has its own positions"""
     config = small_config()
     layer = small_layer(rng, config)
     x = torch.randn(3, 3, config.hidden_size, generator=rng)
@@ -214,7 +214,7 @@ def test_block_as_many_rows_as_tokens(student, rng):
 
 @checks("decoder_block")
 def test_block_far_positions(student, rng):
-    """positions of thousands: only distances count"""
+    """positions in the thousands: the values are right"""
     config = small_config(max_position_embeddings=16_384)
     layer = small_layer(rng, config)
     x = torch.randn(2, 3, config.hidden_size, generator=rng)
@@ -224,7 +224,7 @@ def test_block_far_positions(student, rng):
 
 @checks("decoder_block")
 def test_block_far_positions_in_half_precision(student, rng):
-    """bfloat16 and float16 hold no number of thousands exactly: the positions are not theirs"""
+    """positions in the thousands, x in bfloat16 or float16: the positions are not rounded to that dtype"""
     config = small_config(max_position_embeddings=16_384, head_dim=2, rope_theta=10_000.0)
     for dtype, atol in ((torch.bfloat16, 0.4), (torch.float16, 0.05)):
         layer = small_layer(rng, config, dtype)
@@ -236,7 +236,7 @@ def test_block_far_positions_in_half_precision(student, rng):
 
 @checks("decoder_block")
 def test_block_never_looks_ahead_at_any_score(student, rng):
-    """scores of tens of thousands: those of later tokens count as little as ever"""
+    """scores of tens of thousands: later tokens do not change earlier results"""
     config = small_config()
     layer = small_layer(rng, config)
     layer.q_proj, layer.k_proj = 300 * layer.q_proj, 300 * layer.k_proj
@@ -251,7 +251,7 @@ def test_block_never_looks_ahead_at_any_score(student, rng):
 
 @checks("decoder_block")
 def test_block_again(student, rng):
-    """other weights in the same layer"""
+    """two calls with different tokens and weights in the same layer object: both results are right"""
     config, positions = small_config(), torch.arange(3)
     layers, xs = [small_layer(rng, config) for _ in range(2)], torch.randn(2, 2, 3, config.hidden_size, generator=rng)
     here = [student.LayerWeights(**vars(layer)) for layer in layers]
@@ -263,7 +263,7 @@ def test_block_again(student, rng):
 
 @checks("decoder_block")
 def test_block_few_tokens_leave_their_input(student, rng):
-    """one, two and three tokens, in one row and in several: values right, input not changed"""
+    """one, two and three tokens, in one row or several: the values are right, and no argument is changed"""
     config = small_config()
     layer = small_layer(rng, config)
     for B, T in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 2)]:
@@ -279,7 +279,7 @@ def test_block_few_tokens_leave_their_input(student, rng):
 
 @checks("decoder_block")
 def test_block_of_a_transposed_tensor(student, rng):
-    """an x that is not contiguous, and one row expanded to three"""
+    """x not contiguous, or one row expanded to three: the values are right, and no argument is changed"""
     config = small_config()
     layer = small_layer(rng, config)
     transposed = torch.randn(4, 2, config.hidden_size, generator=rng).transpose(0, 1)
@@ -292,7 +292,7 @@ def test_block_of_a_transposed_tensor(student, rng):
 
 @checks("decoder_block")
 def test_block_one_token(student, rng):
-    """a single token reads only itself, wherever it stands"""
+    """a single token reads only itself: the result is the same at every position"""
     config = small_config()
     layer = small_layer(rng, config)
     x = torch.randn(3, 1, config.hidden_size, generator=rng)
@@ -308,7 +308,7 @@ def test_block_one_token(student, rng):
 
 @checks("decoder_block")
 def test_block_each_part(student, rng):
-    """attention alone, and feed-forward alone"""
+    """attention switched off, or feed-forward switched off: the values are right"""
     config = small_config()
     x, positions = torch.randn(2, 4, config.hidden_size, generator=rng), torch.tensor([1, 2, 4, 7])
     for part, off in (("attention", "down_proj"), ("feed-forward", "o_proj")):
@@ -319,7 +319,7 @@ def test_block_each_part(student, rng):
 
 @checks("decoder_block")
 def test_block_norms(student, rng):
-    """each part reads through its own norm"""
+    """attention uses input_layernorm, feed-forward uses post_attention_layernorm, and eps is the config's"""
     config = small_config()
     layer = small_layer(rng, config)
     layer.input_layernorm = 3 * torch.rand(config.hidden_size, generator=rng)
@@ -332,7 +332,7 @@ def test_block_norms(student, rng):
 
 @checks("decoder_block")
 def test_block_dtype(student, rng):
-    """the dtype is kept"""
+    """float64 and bfloat16: the result has the dtype of x, and no argument is changed"""
     config = small_config()
     for dtype, atol in ((torch.float64, 1e-4), (torch.bfloat16, 0.4)):
         layer = small_layer(rng, config, dtype)
@@ -344,7 +344,7 @@ def test_block_dtype(student, rng):
 
 @checks("decoder_block")
 def test_block_attend_random(student, rng):
-    """an attend of ours for one row and several, other head counts and widths, positions in any order"""
+    """attend with one row or several, other head counts and widths, positions in any order: right q, k, v and result"""
     for changes in ({"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}, {"head_dim": 10, "num_key_value_heads": 1}):
         for B, dtype in ((1, torch.float32), (3, torch.float64)):
             anywhere = torch.randint(0, 80, (B, _pick(rng, 3, 5)), generator=rng)
@@ -357,7 +357,7 @@ def test_block_attend_random(student, rng):
 
 @checks("run_layers")
 def test_run_layers_random(student, rng):
-    """other head counts and widths, one to four layers, positions in any order"""
+    """one to four layers, other head counts and widths, positions in any order: the values are right"""
     for L, changes in (
         (1, {"num_attention_heads": 6, "num_key_value_heads": 3, "head_dim": 2}),
         (2, {"head_dim": 10, "num_key_value_heads": 1}),
@@ -371,7 +371,7 @@ def test_run_layers_random(student, rng):
 
 @checks("run_layers")
 def test_run_layers_of_any_shape(student, rng):
-    """one token, one row, equal rows, every id, and ids that lie transposed in memory"""
+    """one token, one row, equal rows, every id, ids of a large vocabulary, transposed ids: the values are right"""
     config = small_config(tie_word_embeddings=False)
     every = torch.randperm(config.vocab_size, generator=rng)
     for ids in (every[:1, None], every[:3, None], every[None], every[:5].expand(3, 5).clone(), every[:6].view(2, 3).T):
@@ -384,7 +384,7 @@ def test_run_layers_of_any_shape(student, rng):
 
 @checks("run_layers")
 def test_run_layers_in_other_dtypes(student, rng):
-    """the model's dtype throughout, at positions that one of 16 bits cannot hold"""
+    """float64, bfloat16 and float16: q, k, v and the result have the model's dtype, and positions are not rounded"""
     config = small_config(tie_word_embeddings=False, head_dim=2, rope_theta=10_000.0)
     for dtype, atol in ((torch.float64, 5e-3), (torch.bfloat16, 0.4), (torch.float16, 0.05)):
         run_with_readings(student, rng, config, positions=torch.tensor([4097, 4098, 4099, 4101]), dtype=dtype, atol=atol)
@@ -392,7 +392,7 @@ def test_run_layers_in_other_dtypes(student, rng):
 
 @checks("run_layers")
 def test_run_layers_again(student, rng):
-    """other weights, ids and positions in the same memory, and another attend"""
+    """two calls with different weights, ids and positions in the same memory, and another attend: both results are right"""
     config = small_config(tie_word_embeddings=False)
     told = ("wrong values of the first call after a second call", "weights, ids, positions and attend are others, and the result is wrong")
     for T in (4, 1):
@@ -412,7 +412,7 @@ def test_run_layers_again(student, rng):
 
 @checks("forward", weight=2)
 def test_forward_tiny_random(student, rng):
-    """the model tiny, random ids"""
+    """the model tiny and random ids: your logits equal those of the kit"""
     model = load_model("tiny")
     for B, T in [(1, 1), (2, 17), (1, 90)]:
         ids = torch.randint(0, model.config.vocab_size, (B, T), generator=rng)
@@ -421,7 +421,7 @@ def test_forward_tiny_random(student, rng):
 
 @checks("forward")
 def test_forward_long_text(student, rng):
-    """three hundred tokens, and 2,100 through a small model"""
+    """three hundred tokens through tiny, and 2,100 through a small model: the logits are right"""
     model = load_model("tiny")
     ids = torch.randint(0, model.config.vocab_size, (1, 300), generator=rng)
     close(student.forward(student.model("tiny"), ids), model(ids), atol=1e-3)
@@ -433,7 +433,7 @@ def test_forward_long_text(student, rng):
 
 @checks("forward")
 def test_forward_every_id(student, rng):
-    """every row of the table, repeated ids, and seven rows at once"""
+    """every row of the embedding table, repeated ids, and a batch of seven rows: the logits are right"""
     config = small_config(num_hidden_layers=1, tie_word_embeddings=False)
     weights = small_weights(rng, config)
     rows = torch.stack([torch.arange(config.vocab_size).roll(shift) for shift in range(7)])
@@ -445,7 +445,7 @@ def test_forward_every_id(student, rng):
 
 @checks("forward", weight=2)
 def test_forward_small_random(student, rng):
-    """small random models of one to three layers, tied and not"""
+    """random models of one to three layers, tied and untied: the logits are right"""
     for L, tied in [(1, True), (2, False), (3, False)]:
         config = small_config(num_hidden_layers=L, tie_word_embeddings=tied, rope_theta=float(_pick(rng, 20, 1000)))
         weights = small_weights(rng, config)
@@ -455,7 +455,7 @@ def test_forward_small_random(student, rng):
 
 @checks("forward")
 def test_forward_square_head(student, rng):
-    """a vocabulary as large as the width: the head is not transposed by mistake"""
+    """V = D: the logits are x @ lm_head.T, not x @ lm_head"""
     config = small_config(vocab_size=24, tie_word_embeddings=False, num_hidden_layers=1)
     weights = small_weights(rng, config)
     ids = torch.randint(0, 24, (2, 4), generator=rng)
@@ -464,7 +464,7 @@ def test_forward_square_head(student, rng):
 
 @checks("forward")
 def test_forward_small_numbers(student, rng):
-    """embeddings so small that eps decides"""
+    """embeddings so small that eps matters: the logits are right"""
     config = small_config(rms_norm_eps=1e-2, num_hidden_layers=1)
     weights = small_weights(rng, config)
     weights.embed_tokens = 0.05 * weights.embed_tokens
@@ -478,7 +478,7 @@ def test_forward_small_numbers(student, rng):
 
 @checks("forward")
 def test_forward_dtype(student, rng):
-    """logits have the model's dtype"""
+    """the logits have the model's dtype, and in bfloat16 the error is not much larger than PyTorch's"""
     ids = torch.randint(0, 1000, (2, 6), generator=rng)
     exact = load_model("tiny")(ids)
     double = student.forward(student.model("tiny", dtype=torch.float64), ids)
@@ -498,7 +498,7 @@ def test_forward_dtype(student, rng):
 
 @checks("forward")
 def test_forward_long_text_in_half_precision(student, rng):
-    """six hundred tokens in bfloat16, which counts to 256"""
+    """six hundred tokens in bfloat16, which is exact only up to 256: the positions are not rounded"""
     config = small_config(num_hidden_layers=1, max_position_embeddings=1024, rope_theta=10_000.0)
     exact = kit_model(config, small_weights(rng, config))
     low = exact.to(dtype=torch.bfloat16)
