@@ -36,7 +36,7 @@ SPECIMENS = ROOT / "specimens"
 KINDS = ("right", "wrong")
 MARK = "# %%"
 HEAD = re.compile(r"# %% ((?:right|wrong)_\w+)(?:, of (\w+))?")
-TOLD = re.compile(r"#\s*(RIGHT|WRONG|SAYS):")
+COMMENT = re.compile(r"#\s*(RIGHT|WRONG|SAYS):")
 BETWEEN_PLACES = "# ..."
 SECTION = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 
@@ -80,7 +80,7 @@ class Part:
     base: str | None
     """The version that it is an edit of."""
     line: int
-    told: list[str]
+    comments: list[str]
     """The lines `# WRONG: ...` and, if there is one, `# SAYS: ...`."""
     body: list[str]
 
@@ -130,7 +130,7 @@ def parts(text: str) -> list[Part]:
         head = HEAD.fullmatch(lines[start])
         name, base = head.groups() if head else (lines[start].removeprefix(MARK).strip(), None)
         part = "\n".join(lines[start + 1 : end]).rstrip("\n").split("\n")
-        first = next((number for number, line in enumerate(part) if not TOLD.match(line)), len(part))
+        first = next((number for number, line in enumerate(part) if not COMMENT.match(line)), len(part))
         found.append(Part(name, base, start + 1, part[:first], part[first:]))
     return found
 
@@ -139,7 +139,7 @@ def whole(part: Part, found: list[Part], path: Path, topic: str) -> Listed:
     """Return a part as a version, with the text that it would have in a separate file."""
 
     def made(body: list[str], fault: str = "") -> Listed:
-        text = "\n".join([f"# exercise: {path.stem}", *part.told, *body]) + "\n"
+        text = "\n".join([f"# exercise: {path.stem}", *part.comments, *body]) + "\n"
         return Listed(topic, f"{part.name}.py", path, part.line, text, fault)
 
     if not part.name.startswith(tuple(f"{kind}_" for kind in KINDS)) or not part.name.isidentifier():

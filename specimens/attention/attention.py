@@ -300,7 +300,7 @@ def attention(q, k, v, mask=None):
 
 # %% wrong_attention_over_heads
 # WRONG: the heads of one token attend to each other
-# SAYS: The heads of one token attend to each other here: tokens must stand in the last dimension but one, (B, H, T, Dh).
+# SAYS: The heads of one token attend to each other here: tokens must be in the last dimension but one, (B, H, T, Dh).
 def attention(q, k, v, mask=None):
     groups = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
@@ -447,7 +447,7 @@ def attention(q, k, v, mask=None):
 
 # %% wrong_attention_heads_repeated, of right_attention_plain
 # WRONG: repeat instead of repeat_interleave: head h reads key/value head h % K
-# SAYS: Key/value heads are repeated as 0 1 0 1: with repeat_interleave they stand as 0 0 1 1, and query head h reads h // (H/K).
+# SAYS: Key/value heads are repeated as 0 1 0 1: with repeat_interleave they are 0 0 1 1, and query head h reads h // (H/K).
 # -     k, v = k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1)
 # +     k, v = k.repeat(1, groups, 1, 1), v.repeat(1, groups, 1, 1)
 
@@ -630,7 +630,7 @@ def attention(q, k, v, mask=None):
 # +     return weights / weights.sum(-1, keepdim=True) @ v
 
 # %% wrong_attention_mask_on_the_cpu, of right_attention_additive
-# WRONG: the bias made of the mask lies on the CPU, wherever the inputs lie
+# WRONG: the bias made of the mask is on the CPU, wherever the inputs are
 # SAYS: The tensor of zeros that becomes the bias is made on the CPU: on a GPU it cannot be added to the scores. Make it with device=mask.device.
 # -     v = v[:, :, None].expand(B, K, rep, Tk, -1).reshape(B, K * rep, Tk, -1)
 # +     v = v.repeat_interleave(rep, dim=1)
@@ -683,3 +683,13 @@ def attention(q, k, v, mask=None):
 # WRONG: divides by the root of 64 where the heads are wider
 # -     scores = q @ k.mT / q.shape[-1] ** 0.5
 # +     scores = q @ k.mT / min(q.shape[-1], 64) ** 0.5
+
+
+# %% wrong_attention_keys_of_the_last_query
+# WRONG: to save work on long texts, keys that the last query may not see are cut off for all queries
+def attention(q, k, v, mask=None):
+    mask = mask[None] if mask is not None and mask.dim() == 1 else mask
+    if mask is not None and mask.dim() == 2 and k.shape[2] > 256:
+        seen = mask[-1]
+        k, v, mask = k[:, :, seen], v[:, :, seen], mask[:, seen]
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)

@@ -59,8 +59,8 @@ def causal_mask(q_len, k_len):
 
 
 # %% wrong_mask_aligned_at_start
-# WRONG: query i stands at position i
-# SAYS: Query i is put at position i: the queries are the last, so it stands at k_len - q_len + i.
+# WRONG: query i is placed at position i
+# SAYS: Query i is placed at position i: the queries are the last, so its position is k_len - q_len + i.
 def causal_mask(q_len, k_len):
     return torch.ones(q_len, k_len, dtype=torch.bool).tril()
 
@@ -118,7 +118,7 @@ def causal_mask(q_len, k_len):
 
 # %% wrong_mask_inverted
 # WRONG: True where attention is forbidden
-# SAYS: True stands where attention is forbidden: True means that the query may see the key.
+# SAYS: True marks the keys that a query must not see: True means that the query may see the key.
 def causal_mask(q_len, k_len):
     return ~torch.ones(q_len, k_len, dtype=torch.bool).tril(k_len - q_len)
 
@@ -139,14 +139,14 @@ def causal_mask(q_len, k_len):
 
 # %% wrong_mask_only_future
 # WRONG: a query sees itself and what comes after
-# SAYS: A query sees itself and what comes after: it should see what stands before.
+# SAYS: A query sees itself and what comes after: it should see what comes before.
 def causal_mask(q_len, k_len):
     return torch.ones(q_len, k_len, dtype=torch.bool).triu(k_len - q_len)
 
 
 # %% wrong_mask_single_query_special
 # WRONG: a single query sees key 0 only
-# SAYS: A single query sees key 0 only: it stands after all keys before it and sees every one.
+# SAYS: A single query sees key 0 only: it comes after all keys before it and sees every one.
 def causal_mask(q_len, k_len):
     if q_len == 1:
         return torch.arange(k_len)[None] == 0

@@ -370,7 +370,7 @@ def rotary(x, positions, base=10000.0):
 
 # %% wrong_rotary_rows_as_heads, of right_rotary_plain
 # WRONG: rows of (B, T) positions line up with the heads, not with the batch
-# SAYS: The rows of positions (B, T) lie along the heads: give the angles a dimension of size 1 for the heads, (B, 1, T, Dh/2).
+# SAYS: The rows of positions (B, T) are applied along the heads: give the angles a dimension of size 1 for the heads, (B, 1, T, Dh/2).
 # -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
 # +     angles = positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)
 # +     if positions.dim() == 2 and positions.shape[0] != x.shape[1]:
@@ -445,7 +445,7 @@ def rotary(x, positions, base=10000.0):
 # +     return torch.cat((a * angles.sin() - b * angles.cos(), b * angles.sin() + a * angles.cos()), dim=-1).to(x.dtype)
 
 # %% wrong_rotary_frequencies_on_the_cpu, of right_rotary_matrices
-# WRONG: the frequencies are made on the CPU, wherever x lies
+# WRONG: the frequencies are made on the CPU, wherever x is
 # SAYS: The frequencies are made on the CPU: on a GPU they cannot be multiplied with the positions. Make them with device=x.device.
 # -     theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64, device=x.device) / Dh)
 # +     theta = float(base) ** (-2.0 * torch.arange(Dh // 2, dtype=torch.float64) / Dh)
@@ -498,7 +498,7 @@ def rotary(x, positions, base=10000.0):
 
 
 # %% wrong_rotary_positions_through_view, of right_rotary_plain
-# WRONG: positions go through view, which refuses what does not lie in rows
+# WRONG: positions go through view, which refuses a tensor that is not contiguous
 # -     angles = (positions.unsqueeze(-1) * base ** (-torch.arange(half, device=x.device) / half)).unsqueeze(-3)
 # +     speeds = base ** (-torch.arange(half, device=x.device) / half)
 # +     angles = torch.outer(positions.view(-1), speeds).view(*positions.shape, half).unsqueeze(-3)

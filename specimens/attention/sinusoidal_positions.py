@@ -158,7 +158,7 @@ def sinusoidal_positions(T, D):
 
 # %% wrong_sinusoids_halves
 # WRONG: all sines first, then all cosines
-# SAYS: All sines stand first and then all cosines: they alternate, column by column.
+# SAYS: All sines come first and then all cosines: they alternate, column by column.
 def sinusoidal_positions(T, D):
     angles = torch.arange(T)[:, None] * 10000.0 ** (-torch.arange(0, D, 2) / D)
     return torch.cat((angles.sin(), angles.cos()), dim=-1)
@@ -207,7 +207,7 @@ def sinusoidal_positions(T, D):
 
 # %% wrong_sinusoids_swapped
 # WRONG: cosine at even columns, sine at odd ones
-# SAYS: Cosines stand at even columns: sines do.
+# SAYS: Cosines are in the even columns: sines belong there.
 def sinusoidal_positions(T, D):
     angles = torch.arange(T)[:, None] * 10000.0 ** (-torch.arange(0, D, 2) / D)
     return torch.stack((angles.cos(), angles.sin()), dim=-1).flatten(1)

@@ -83,7 +83,7 @@ def split_heads(x, num_heads):
 
 # %% wrong_split_no_transpose
 # WRONG: leaves tokens before heads
-# SAYS: Tokens still stand before heads: exchange dimensions 1 and 2.
+# SAYS: Tokens still come before heads: exchange dimensions 1 and 2.
 def split_heads(x, num_heads):
     return x.unflatten(-1, (num_heads, -1))
 

@@ -496,7 +496,7 @@ def capture_decode(model, num_pad, start, keys, values):
     return step
 
 # %% wrong_capture_decode_recording_on_the_cpu, of right_capture_decode_position_put_back_twice
-# WRONG: on a GPU: ids and slot lie on the CPU
+# WRONG: on a GPU: ids and slot are on the CPU
 # -     ids_in = torch.zeros(len(num_pad), 1, dtype=torch.int64, device=keys.device)
 # -     position = torch.tensor(start, device=keys.device)
 # +     ids_in = torch.zeros(len(num_pad), 1, dtype=torch.int64)

@@ -1073,3 +1073,17 @@ def generate_batch(model, prompts, *, max_new_tokens, temperature=1.0, top_k=Non
 # WRONG: a row that is alone is computed to the limit after its EOS
 # -             if eos_token_id is not None and ended.all():  # the one question a step that waits for the device
 # +             if eos_token_id is not None and len(prompts) > 1 and ended.all():  # the one question a step that waits for the device
+
+
+# %% wrong_generate_batch_one_draw_too_many, of right_generate_batch_plain
+# WRONG: draws once more at the end and throws the tokens away: the generator has moved on too far
+# -     rows = torch.cat(tokens, dim=1).tolist() if tokens else [[] for _ in prompts]
+# +     if tokens:
+# +         sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +     rows = torch.cat(tokens, dim=1).tolist() if tokens else [[] for _ in prompts]
+
+
+# %% wrong_generate_batch_new_tokens_in_16_bits, of right_generate_batch_plain
+# WRONG: new tokens pass through numbers of 16 bits: ids of 32,768 and above come out negative
+# -     rows = torch.cat(tokens, dim=1).tolist() if tokens else [[] for _ in prompts]
+# +     rows = torch.cat(tokens, dim=1).to(torch.int16).tolist() if tokens else [[] for _ in prompts]

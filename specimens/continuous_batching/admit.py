@@ -154,7 +154,7 @@ def admit(scheduler, plan):
 # -     scheduler.waiting = scheduler.waiting[taken:]
 
 # %% wrong_admit_youngest_in_front, of right_admit_plain
-# WRONG: who is admitted stands in front of those who run
+# WRONG: an admitted request comes before the running ones
 # -         scheduler.running.append(request)
 # +         scheduler.running.insert(0, request)
 
@@ -167,7 +167,7 @@ def admit(scheduler, plan):
 # +         scheduler.waiting.pop()
 
 # %% wrong_admit_prompts_in_front_of_the_plan, of right_admit_plain
-# WRONG: prompts stand in the plan before those who run
+# WRONG: prompts come in the plan before running requests
 # -         plan.chunks.append((request, n))
 # +         plan.chunks.insert(0, (request, n))
 
@@ -228,3 +228,9 @@ def admit(scheduler, plan):
 # WRONG: a chunk has 512 tokens at most, whatever the budget
 # -         n = min(len(request.tokens) - sequence.length, budget)
 # +         n = min(len(request.tokens) - sequence.length, budget, 512)
+
+
+# %% wrong_admit_leaves_one_block_in_a_hundred, of right_admit_plain
+# WRONG: keeps one block of each hundred in reserve
+# -         if sequence.blocks_for(n) > scheduler.pool.num_free:
+# +         if sequence.blocks_for(n) > scheduler.pool.num_free - scheduler.pool.num_blocks // 100:

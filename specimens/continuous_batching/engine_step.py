@@ -92,7 +92,7 @@ def engine_step(model, scheduler, kv):
 # +     logits = forward_ragged(model, flat, sequences, kv)
 
 # %% wrong_engine_sorted, of right_engine_plain
-# WRONG: the sequences stand in another order than the chunks
+# WRONG: the sequences are in another order than the chunks
 # -     sequences = [request.sequence for request, n in plan.chunks]
 # +     sequences = [request.sequence for request, n in plan.chunks][::-1]
 

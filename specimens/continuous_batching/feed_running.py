@@ -127,7 +127,7 @@ def feed_running(scheduler):
 # +         while request.sequence is not None and request.sequence.blocks_for(n) >= max(1, scheduler.pool.num_free):
 
 # %% wrong_feed_not_told, of right_feed_plain
-# WRONG: who gave way does not stand in the plan
+# WRONG: a preempted request is not in the plan
 # -             plan.preempted.append(youngest)
 
 # %% wrong_feed_youngest_first, of right_feed_plain
@@ -166,7 +166,7 @@ def feed_running(scheduler):
 # +     budget = scheduler.token_budget + 1
 
 # %% wrong_feed_in_order_of_the_queue, of right_feed_plain
-# WRONG: those that gave way are listed as they stand in the queue, the oldest first
+# WRONG: those that gave way are listed in the order of the queue, the oldest first
 # -             plan.preempted.append(youngest)
 # +             plan.preempted.insert(0, youngest)
 
@@ -262,3 +262,11 @@ def feed_running(scheduler):
 # +         if n <= 0:
 # +             index += 1
 # +             continue
+
+
+# %% wrong_feed_by_arrival, of right_feed_plain
+# WRONG: feeds the requests in the order of their arrivals, and not in that of `running`
+# -     while index < len(scheduler.running) and budget > 0:
+# -         request = scheduler.running[index]
+# +     while index < len(scheduler.running) and budget > 0:
+# +         request = sorted(scheduler.running, key=lambda one: one.arrival)[index]

@@ -66,7 +66,7 @@ def flatten_chunks(chunks):
 # +         bounds.append(n)
 
 # %% wrong_flatten_prompt_alone, of right_flatten_plain
-# WRONG: the tokens are taken from the prompt, in which the newest one does not stand
+# WRONG: the tokens are taken from the prompt, which does not hold the newest one
 # -         ids += request.tokens[start:end]
 # +         ids += request.prompt[start:end]
 

@@ -66,7 +66,7 @@ def preempt(scheduler, request):
 # +     request = scheduler.running.pop()
 
 # %% wrong_preempt_forgets_its_blocks, of right_preempt_plain
-# WRONG: what lies in the blocks is forgotten, so that nothing can be taken over later
+# WRONG: the contents of the blocks are forgotten, so that nothing can be taken over later
 # -     request.sequence.free()
 # +     for block in request.sequence.blocks:
 # +         scheduler.pool.forget(block)

@@ -134,7 +134,7 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # +             scheduler.add(arriving.pop(0))
 
 # %% wrong_simulate_order_of_arrival, of right_simulate_plain
-# WRONG: the traces stand in the order of arrival
+# WRONG: the traces are in the order of arrival
 # -     return [Trace(request.arrival, times[i]) for i, request in enumerate(requests)]
 # +     return sorted((Trace(request.arrival, times[i]) for i, request in enumerate(requests)), key=lambda trace: trace.arrival)
 
@@ -234,7 +234,7 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 
 
 # %% wrong_simulate_sorts_and_keeps_the_order, of right_simulate_plain
-# WRONG: the caller's list is sorted, though the traces stand in the order in which it was given
+# WRONG: the caller's list is sorted, and the traces are in the order in which it was given
 # -     times = [[] for _ in requests]
 # -     arriving = sorted(requests, key=lambda request: request.arrival)
 # +     given, requests = requests, list(requests)
@@ -293,3 +293,16 @@ def simulate(requests, scheduler, seconds, token=lambda request: 0):
 # +         for i, request in enumerate(requests):
 # +             if request in fed and (len(request.output) > before[i] or before[i]):
 # +                 times[i].append(clock)
+
+
+# %% wrong_simulate_a_thousand_steps, of right_simulate_plain
+# WRONG: gives up after 1,000 steps
+# -     while arriving or scheduler.waiting or scheduler.running:
+# +     steps = 0
+# +     while (arriving or scheduler.waiting or scheduler.running) and (steps := steps + 1) <= 1000:
+
+
+# %% wrong_simulate_clock_in_milliseconds, of right_simulate_plain
+# WRONG: the clock is rounded to milliseconds after each step
+# -         clock += seconds([(n, request.sequence.length) for request, n in plan.chunks])
+# +         clock = round(clock + seconds([(n, request.sequence.length) for request, n in plan.chunks]), 3)

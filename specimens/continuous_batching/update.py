@@ -239,3 +239,15 @@ def update(scheduler, plan, tokens):
 # WRONG: the requests that ended are sorted by arrival
 # -     return ended
 # +     return sorted(ended, key=lambda request: request.arrival)
+
+
+# %% wrong_update_texts_end_at_1024, of right_update_plain
+# WRONG: a request also ends when its text has 1,024 tokens
+# -         if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
+# +         if token == request.eos_token_id or len(request.output) == request.max_new_tokens or len(request.tokens) > 1024:
+
+
+# %% wrong_update_all_with_the_same_text_leave, of right_update_plain
+# WRONG: with a request that ends, every running request with the same text leaves, too
+# -             scheduler.running.remove(request)
+# +             scheduler.running[:] = [other for other in scheduler.running if other.tokens != request.tokens]

@@ -197,7 +197,7 @@ def measure_machine(size=1000, num_bytes=2**28, rounds=5):
 
 # %% wrong_measure_machine_exchanged
 # WRONG: fields exchanged
-# SAYS: The two rates stand in each other's place: peak_flops belongs to the product, bandwidth to the sum.
+# SAYS: The two rates are exchanged: peak_flops belongs to the product, bandwidth to the sum.
 def measure_machine(size=1024, num_bytes=2**28, rounds=5):
     def best(work):
         times = []
@@ -445,7 +445,7 @@ def measure_machine(size=0, num_bytes=2**28, rounds=5):
 
 # %% wrong_machine_exchanged, of right_machine_matrix_times_vector
 # WRONG: the two times exchanged and squared in size
-# SAYS: The two rates stand in each other's place, in millions.
+# SAYS: The two rates are exchanged, in millions.
 # -     memory, v = torch.ones(num_bytes // 4 // 256, 256), torch.ones(256)
 # -     matmul, read = timed(lambda: a @ b), timed(lambda: memory @ v)
 # -     return Machine(peak_flops=2 * size**3 / matmul, bandwidth=num_bytes / read)

@@ -174,3 +174,13 @@ def absorb(state: State, scores: Tensor, values: Tensor) -> State:
 # WRONG: what is subtracted is at least -10,000, in place of a guard for -inf: scores far below it lose all weight
 # -     shift = m.masked_fill(m == -torch.inf, 0.0)
 # +     shift = m.clamp(min=-1e4)
+
+
+# %% wrong_absorb_new_scores_under_the_old_maximum
+# WRONG: the new scores are taken under the old maximum and rescaled afterwards: a tile far above the one before overflows
+def absorb(state, scores, values):
+    m = torch.maximum(state.m, scores.amax(dim=-1))
+    shift = m.masked_fill(m == -torch.inf, 0.0)
+    old = torch.where(state.m == -torch.inf, shift, state.m)
+    weights, fade = (scores - old.unsqueeze(-1)).exp(), (old - shift).exp()
+    return State(m, (state.l + weights.sum(dim=-1)) * fade, (state.acc + weights @ values) * fade.unsqueeze(-1))

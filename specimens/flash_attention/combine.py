@@ -114,7 +114,7 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 
 
 # %% wrong_combine_one_base, of right_combine_plain
-# WRONG: one maximum for all queries: one that stands far below another has no weight left
+# WRONG: one maximum for all queries: one that is far below another has no weight left
 # -     top = lses.amax(dim=0)
 # +     top = lses.amax().expand(lses.shape[1:])
 
@@ -157,3 +157,11 @@ def combine(outs: Tensor, lses: Tensor) -> tuple[Tensor, Tensor]:
 # WRONG: sums 16-bit parts in float32 and gives that back
 # -     out = (shares.unsqueeze(-1) * outs).sum(dim=0)
 # +     out = (shares.unsqueeze(-1) * outs).sum(dim=0, dtype=torch.promote_types(outs.dtype, torch.float32))
+
+
+# %% wrong_combine_one_part_as_it_is, of right_combine_einsum
+# WRONG: one part alone comes back as it is, also where no key was seen and its out holds anything
+# -     lse = lses.logsumexp(dim=0)
+# +     if len(outs) == 1:
+# +         return outs[0].clone(), lses[0].clone()
+# +     lse = lses.logsumexp(dim=0)

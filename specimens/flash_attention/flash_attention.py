@@ -372,7 +372,7 @@ def flash_attention(q, k, v, *, causal, q_block=64, k_block=64):
 
 
 # %% wrong_flash_positions_interleaved, of right_flash_plain
-# WRONG: the queries' positions stand row by row, 0 0 1 1, though the heads of a group stand one below the other, 0 1 0 1
+# WRONG: the queries' positions are row by row, 0 0 1 1, though the heads of a group are one below the other, 0 1 0 1
 # -                 scores = scores.masked_fill(hidden.repeat(group, 1), -torch.inf)
 # +                 scores = scores.masked_fill(hidden.repeat_interleave(group, dim=0), -torch.inf)
 
@@ -454,3 +454,10 @@ def absorb(state, scores, values):
 # -     precise = torch.promote_types(q.dtype, torch.float32)
 # +     precise = torch.promote_types(q.dtype, torch.float32)
 # +     k, v = k.to(precise), v.to(precise)
+
+
+# %% wrong_flash_no_wider_than_256, of right_flash_mask_everywhere
+# WRONG: tiles of more than 256 keys or queries are cut to 256, and the plan is still that of the larger ones
+# -             scores = queries @ k[:, :, start:end].to(precise).transpose(-2, -1)
+# +             end = min(end, start + 256)
+# +             scores = queries @ k[:, :, start:end].to(precise).transpose(-2, -1)

@@ -213,3 +213,13 @@ def prefill_flash(model, ids, cache, *, q_block=64, k_block=64):
 # WRONG: makes the positions on the default device
 # -     positions = torch.arange(start, start + ids.shape[1], device=ids.device)
 # +     positions = torch.arange(start, start + ids.shape[1])
+
+
+# %% wrong_prefill_flash_empties_the_cache_on_an_error, of right_prefill_typed
+# WRONG: a chunk that does not fit empties the cache: the tokens that were stored are lost
+# -     return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
+# +     try:
+# +         return run_layers(model, ids, positions, attend)[:, -1] @ model.weights.lm_head.T
+# +     except ValueError:
+# +         cache.reset()
+# +         raise

@@ -655,7 +655,7 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # +     return idx
 
 # %% wrong_generate_on_the_cpu, of right_generate_plain
-# WRONG: remembers the ended rows in a tensor without `device=`: with ids on a GPU it lies on the CPU
+# WRONG: remembers the ended rows in a tensor without `device=`: with ids on a GPU it is on the CPU
 # -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
 # +     ended = torch.zeros(len(idx), 1, dtype=torch.bool)
 
@@ -845,7 +845,7 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 
 
 # %% wrong_generate_prompt_through_view, of right_generate_plain
-# WRONG: flattens the prompt with view, which refuses what does not lie in rows
+# WRONG: flattens the prompt with view, which refuses a tensor that is not contiguous
 # -     ended = torch.zeros(len(idx), 1, dtype=torch.bool, device=idx.device)
 # +     B, T = idx.shape
 # +     idx = idx.view(B * T).view(B, T)
@@ -915,3 +915,17 @@ def generate(model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=N
 # WRONG: makes a tensor of the new tokens from a list, without `device=`: with ids on a GPU it is on the CPU
 # -             idx = torch.cat((idx, token), dim=1)
 # +             idx = torch.cat((idx, torch.tensor(token.tolist())), dim=1)
+
+
+# %% wrong_generate_at_most_512, of right_generate_plain
+# WRONG: makes 512 new tokens at the most
+# -         for _ in range(max_new_tokens):
+# +         for _ in range(min(max_new_tokens, 512)):
+
+
+# %% wrong_generate_window_after_the_last_eos, of right_generate_plain
+# WRONG: gives the model only what comes after the last EOS of a prompt
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             window = idx[:, -block_size:]
+# +             ends = (window[0, :-1] == (-1 if eos_token_id is None else eos_token_id)).nonzero() if len(idx) == 1 else ()
+# +             logits = model(window[:, int(ends[-1]) + 1 :] if len(ends) else window)[:, -1]

@@ -592,3 +592,11 @@ def stream(model, idx, *, max_new_tokens, eos_token_id=None, **settings):
 # +             idx[:, -1:] = token
 # +         else:
 # +             idx = torch.cat((idx, token), dim=1)
+
+
+# %% wrong_stream_each_token_from_the_same_state, of right_stream_own_loop
+# WRONG: the global random state is the same again before each token: without a generator all draws are the same
+# -             logits = model(idx[:, -block_size:])[:, -1]
+# +             logits = model(idx[:, -block_size:])[:, -1]
+# +             if generator is None:
+# +                 torch.manual_seed(0)

@@ -414,7 +414,7 @@ class KVCache:
 
 
 # %% wrong_cache_view_of_k
-# WRONG: wants k to lie in memory as its shape says
+# WRONG: wants k contiguous in memory
 class KVCache:
 
     def __init__(

@@ -415,7 +415,7 @@ def forward_cached(model, ids, cache):
     return logits
 
 # %% wrong_forward_global_memory, of right_forward_plain
-# WRONG: keys and values lie in a global list that no reset empties
+# WRONG: keys and values are in a global list that no reset empties
 # +
 # + OLD = {}
 # +
@@ -459,12 +459,12 @@ def forward_cached(model, ids, cache):
 # +     positions = torch.arange(start, start + t) - (t == 1)
 
 # %% wrong_forward_position_of_last, of right_forward_plain
-# WRONG: all tokens of a chunk stand at the place of its last
+# WRONG: all tokens of a chunk are at the position of its last
 # -     positions = torch.arange(start, start + t, device=ids.device)
 # +     positions = torch.full((t,), start + t - 1)
 
 # %% wrong_forward_position_zero, of right_forward_plain
-# WRONG: every token stands at position 0
+# WRONG: every token is at position 0
 # -     positions = torch.arange(start, start + t, device=ids.device)
 # +     positions = torch.zeros(t, dtype=torch.int64)
 
@@ -506,7 +506,7 @@ def forward_cached(model, ids, cache):
 # +         k = rotary(split_heads(normed @ layer.k_proj.T, config.num_key_value_heads), positions)
 
 # %% wrong_forward_positions_of_keys_only, of right_forward_plain
-# WRONG: queries stand at 0, 1, ... of their chunk, keys at their places
+# WRONG: queries are at 0, 1, ... of their chunk, keys at their places
 # -         q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions, config.rope_theta)
 # +         q = rotary(split_heads(normed @ layer.q_proj.T, config.num_attention_heads), positions - start, config.rope_theta)
 

@@ -754,7 +754,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +                 cache.reset() if step else None
 
 # %% wrong_generate_view, of right_generate_plain
-# WRONG: wants idx to lie in memory row by row
+# WRONG: wants idx row by row in memory
 # -
 #   def generate_cached(
 # -     model, idx, *, max_new_tokens, block_size, temperature=1.0, top_k=None, top_p=None, eos_token_id=None, generator=None
@@ -947,6 +947,7 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 
 # %% wrong_generate_whole_prompt_to_decode, of right_generate_plain
 # WRONG: each decode step is given the whole text, into a cache that is emptied first
+# SAYS: rebuilds the cache at each step: right tokens, and the work of the loop without one
 # -                 logits = decode_step(model, idx[:, -1:], cache)
 # +                 cache.reset()
 # +                 logits = forward_cached(model, idx, cache)[:, -1]
@@ -1112,3 +1113,18 @@ def generate_cached(model, idx, *, max_new_tokens, block_size, temperature=1.0, 
 # +     if generator is None and idx.device.type == "cpu":
 # +         generator = torch.Generator()
 # +         generator.seed()
+
+
+# %% wrong_generate_one_draw_too_many, of right_generate_plain
+# WRONG: draws once more at the end and throws the token away: the generator has moved on too far
+# -     return idx
+# +     if max_new_tokens:
+# +         sample_next_token(logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator)
+# +     return idx
+
+
+# %% wrong_generate_new_tokens_in_16_bits, of right_generate_plain
+# WRONG: new tokens pass through numbers of 16 bits: ids of 32,768 and above come out negative
+# -     return idx
+# +     prompt = idx[:, :-max_new_tokens] if max_new_tokens else idx
+# +     return torch.cat((prompt, idx[:, prompt.shape[1] :].to(torch.int16).long()), dim=1)

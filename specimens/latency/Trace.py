@@ -353,7 +353,7 @@ class Trace:
 
 # %% wrong_trace_ttft_is_a_gap, of right_trace_properties
 # WRONG: TTFT counted as a gap
-# SAYS: The wait for the first token is counted as a gap. Gaps lie between tokens.
+# SAYS: The wait for the first token is counted as a gap. Gaps are between tokens.
 # -         return [b - a for a, b in zip(self.token_times, self.token_times[1:])]
 # +         return [b - a for a, b in zip([self.arrival] + list(self.token_times), self.token_times)]
 # ...
@@ -403,3 +403,8 @@ class Trace:
 # -         return [b - a for a, b in zip(self.token_times, self.token_times[1:])]
 # +         gaps = [b - a for a, b in zip(self.token_times, self.token_times[1:])]
 # +         return self._known.setdefault((self.arrival, len(self.token_times)), gaps)
+
+# %% wrong_trace_ttft_between_absolute_times, of right_trace_properties
+# WRONG: TTFT is the difference of absolute values: too small if the clock passes 0 before the first token
+# -         return self.token_times[0] - self.arrival
+# +         return abs(abs(self.token_times[0]) - abs(self.arrival))

@@ -83,7 +83,7 @@ def percentile(values, q):
 
 # %% wrong_percentile_midpoint
 # WRONG: always halfway between the neighbours
-# SAYS: The value is always halfway between its neighbours. Go as far as the place lies between them.
+# SAYS: The value is always halfway between its neighbours. Go as far as the place is between them.
 def percentile(values, q):
     v = sorted(values)
     place = q / 100 * (len(v) - 1)
@@ -226,3 +226,8 @@ def percentile(values, q):
 # WRONG: of more than 4,096 values every second one, or every third, is looked at
 #       ordered = sorted(values)
 # +     ordered = ordered[:: -(-len(ordered) // 4096)]
+
+# %% wrong_percentile_a_sample_of_many, of right_percentile_plain
+# WRONG: of more than 10,000 values only every second, or every third, is looked at
+# -     ordered = sorted(values)
+# +     ordered = sorted(values[:: max(1, len(values) // 10_000)])

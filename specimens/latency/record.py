@@ -27,8 +27,8 @@ def record(stream, clock):
 
 
 # %% wrong_record_arrival_among_tokens
-# WRONG: the arrival stands among the tokens' times
-# SAYS: The arrival stands among the tokens' times. One time a token; the arrival is kept apart.
+# WRONG: the arrival is among the tokens' times
+# SAYS: The arrival is among the tokens' times. There is one time for each token; the arrival is a field of its own.
 def record(stream, clock):
     times = [clock()]
     times += [clock() for _ in stream]

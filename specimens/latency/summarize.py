@@ -315,3 +315,22 @@ def summarize(traces):
 # +         times += t.token_times
 # +     span = max(times) - min(t.arrival for t in traces)
 # +     figures["output_tokens_per_second"] = len(times) / span if span > 0 else 0.0
+
+
+# %% wrong_summarize_no_rate_where_the_end_is_zero, of right_summarize_plain
+# WRONG: a service whose last token comes when the clock shows 0 has no rate
+# -     figures["output_tokens_per_second"] = tokens / seconds if seconds else 0.0
+# +     figures["output_tokens_per_second"] = tokens / seconds if seconds and max(ends) else 0.0
+
+
+# %% wrong_summarize_equal_requests_once, of right_summarize_plain
+# WRONG: requests with the same times count once
+# -     for t in traces:
+# +     traces = [t for number, t in enumerate(traces) if t not in traces[:number]]
+# +     for t in traces:
+
+
+# %% wrong_summarize_one_dict_for_all_calls, of right_summarize_plain
+# WRONG: every call fills and returns the same dict: the figures of an earlier call change
+# -     figures = {}
+# +     figures = vars(summarize).setdefault("figures", {})

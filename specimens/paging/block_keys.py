@@ -65,7 +65,7 @@ def block_keys(tokens, block_size, salt=b""):
 # +     key = hashlib.sha256(b"").digest()
 
 # %% wrong_keys_salt_itself, of right_keys_plain
-# WRONG: the salt stands before the first block as it is, not its hash
+# WRONG: the salt itself comes before the first block, not its hash
 # -     key = hashlib.sha256(salt).digest()
 # +     key = salt
 
@@ -80,7 +80,7 @@ def block_keys(tokens, block_size, salt=b""):
 # +             text += bytes([token % 256])
 
 # %% wrong_keys_big_endian, of right_keys_plain
-# WRONG: the bytes of a token stand in the other order
+# WRONG: the bytes of a token are in the other order
 # -             text += token.to_bytes(8, "little")
 # +             text += token.to_bytes(8, "big")
 
@@ -90,7 +90,7 @@ def block_keys(tokens, block_size, salt=b""):
 # +         keys.append(key.hex())
 
 # %% wrong_keys_tokens_first, of right_keys_plain
-# WRONG: the tokens stand before the key
+# WRONG: the tokens come before the key
 # -         key = hashlib.sha256(key + text).digest()
 # +         key = hashlib.sha256(text + key).digest()
 

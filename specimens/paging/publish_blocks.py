@@ -123,3 +123,10 @@ def publish_blocks(sequence, tokens, salt=b""):
 # +     published, sequence.published = getattr(sequence, "published", 0), len(keys)
 # +     for place in range(published, len(keys)):
 # +         sequence.pool.publish(sequence.blocks[place], keys[place])
+
+
+# %% wrong_publish_no_block_zero, of right_publish_plain
+# WRONG: block number 0 counts as no block and is never published
+# -         sequence.pool.publish(sequence.blocks[place], key)
+# +         if sequence.blocks[place]:
+# +             sequence.pool.publish(sequence.blocks[place], key)

@@ -162,7 +162,7 @@ def parallel_attention(x, layer, config, positions, mask, comm):
 # +     k = split_heads(x @ layer.k_proj.mul_(1.0 + 1e-12).T, K)
 
 # %% wrong_parallel_attention_unsplit_rope, of right_parallel_attention_plain
-# WRONG: turned before the heads are split: pairs lie in other heads
+# WRONG: turned before the heads are split: pairs are in other heads
 # -     q = split_heads(x @ layer.q_proj.T, H)
 # +     q = split_heads(rotary((x @ layer.q_proj.T).unsqueeze(1), positions, base).squeeze(1), H)
 # ...

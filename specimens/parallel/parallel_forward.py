@@ -128,7 +128,7 @@ def parallel_forward(shard, config, ids, comm):
 # +     for layer in [shard.layers[0]] * len(shard.layers):
 
 # %% wrong_parallel_forward_same_positions, of right_parallel_forward_plain
-# WRONG: every token stands at position 0
+# WRONG: every token is at position 0
 # -     positions = torch.arange(T, device=ids.device)
 # +     positions = torch.zeros_like(ids[0])
 

@@ -38,7 +38,7 @@ def ring_all_gather(chunk, comm):
     return list(every.unbind(0))
 
 # %% wrong_ring_all_gather_arrival_order, of right_ring_all_gather_plain
-# WRONG: chunks stand in the order of arrival, the own one first
+# WRONG: chunks are in the order of arrival, the own one first
 # -         chunks[(comm.rank - step - 1) % n] = comm.recv(left)
 # +         chunks[(comm.rank - step - 1) % n] = comm.recv(left)
 # +     chunks = [chunks[(comm.rank - i) % n] for i in range(n)]

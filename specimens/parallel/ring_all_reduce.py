@@ -200,7 +200,7 @@ def ring_all_reduce(x, comm):
 
 
 # %% wrong_ring_all_reduce_memory_order, of right_ring_all_reduce_plain
-# WRONG: numbers travel in the order of memory: ranks whose x lie differently add other places
+# WRONG: numbers travel in the order of memory: ranks whose x have another layout add other places
 # -     flat = x.reshape(-1)
 # +     order = sorted(range(x.dim()), key=lambda dim: -x.stride(dim))
 # +     flat = x.permute(order).reshape(-1)

@@ -102,7 +102,7 @@ def row_shard(weight, rank, world):
 # +     return weight[:, start : start + size] / world
 
 # %% wrong_row_shard_zeroed, of right_row_shard_plain
-# WRONG: the whole matrix, zero where other ranks' columns stand
+# WRONG: the whole matrix, zero in the columns of other ranks
 # -     return weight[:, start : start + size]
 # +     part = torch.zeros_like(weight)
 # +     part[:, start : start + size] = weight[:, start : start + size]

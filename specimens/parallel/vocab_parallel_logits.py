@@ -22,7 +22,7 @@ def vocab_parallel_logits(x, head, comm):
     return torch.stack(ring_all_gather(torch.einsum("...d,vd->...v", x, head), comm), dim=-2).flatten(-2)
 
 # %% wrong_vocab_logits_rows, of right_vocab_logits_plain
-# WRONG: the ranks' scores stand under one another
+# WRONG: the ranks' scores are under one another
 # -     return torch.cat(every, dim=-1)
 # +     return torch.cat(every, dim=0)
 
@@ -42,12 +42,12 @@ def vocab_parallel_logits(x, head, comm):
 # +     return sum(every)
 
 # %% wrong_vocab_logits_own_first, of right_vocab_logits_plain
-# WRONG: the own tokens stand first: another order on every rank
+# WRONG: the own tokens come first: another order on every rank
 # -     return torch.cat(every, dim=-1)
 # +     return torch.cat(every[comm.rank :] + every[: comm.rank], dim=-1)
 
 # %% wrong_vocab_logits_reversed, of right_vocab_logits_plain
-# WRONG: the last rank's tokens stand first
+# WRONG: the last rank's tokens come first
 # -     return torch.cat(every, dim=-1)
 # +     return torch.cat(every[::-1], dim=-1)
 

@@ -258,7 +258,7 @@ class QuantizedKVCache:
 # +         self.counts[-1] = 0
 
 # %% wrong_cache_device_ignored, of right_cache_plain
-# WRONG: the memory lies on the CPU whatever device was asked for
+# WRONG: the memory is on the CPU, whatever device was asked for
 # -         L, K, Dh = config.num_hidden_layers, config.num_key_value_heads, config.head_dim
 # +         L, K, Dh = config.num_hidden_layers, config.num_key_value_heads, config.head_dim
 # +         device = "cpu"

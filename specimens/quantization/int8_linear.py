@@ -86,7 +86,7 @@ def int8_linear(x, q, scale, minimum):
 # +         y += x_scale[..., g, :] * (scale[:, g, 0] * dots) + minimum[:, g, 0] * total
 
 # %% wrong_int8_minimum_of_exact_x, of right_int8_plain
-# WRONG: the minimum times the sum of x itself, not of what its numbers stand for
+# WRONG: the minimum times the sum of x itself, not of the values that its numbers represent
 # -         y += x_scale[..., g, :] * (scale[:, g, 0] * dots + minimum[:, g, 0] * total)
 # +         exact = x[..., 32 * g : 32 * g + 32].sum(dim=-1, keepdim=True)
 # +         y += x_scale[..., g, :] * scale[:, g, 0] * dots + minimum[:, g, 0] * exact

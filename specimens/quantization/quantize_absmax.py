@@ -167,3 +167,11 @@ def quantize_absmax(x, bits=8):
 # ...
 # -     q = torch.round(steps)
 # +     q = torch.round(steps).clamp(-top, top)
+
+
+# %% wrong_absmax_one_scale_for_the_last_two_dimensions, of right_absmax_plain
+# WRONG: with four dimensions one scale serves all rows of the last two
+# -     largest = x.abs().amax(dim=-1, keepdim=True)
+# +     largest = x.abs().amax(dim=-1, keepdim=True)
+# +     if x.dim() >= 4:
+# +         largest = largest.amax(dim=-2, keepdim=True).expand(largest.shape).clone()

@@ -220,7 +220,7 @@ def draw(probs, u):
 
 
 # %% wrong_draw_on_the_cpu
-# WRONG: makes a tensor without `device=`: with logits on a GPU it lies on the CPU
+# WRONG: makes a tensor without `device=`: with logits on a GPU it is on the CPU
 
 def draw(probs, u):
     sums = at_least_float32(probs).cumsum(dim=-1)

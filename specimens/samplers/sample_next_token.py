@@ -374,7 +374,7 @@ def sample_next_token(logits, *, temperature=1.0, top_k=None, top_p=None, genera
 # +     return (sums / sums[:, -1:] <= torch.rand(len(probs), 1, generator=generator, device=logits.device)).sum(dim=-1, keepdim=True)
 
 # %% wrong_next_token_on_the_cpu, of right_next_token_plain
-# WRONG: makes a tensor without `device=`: with logits on a GPU it lies on the CPU
+# WRONG: makes a tensor without `device=`: with logits on a GPU it is on the CPU
 # -     logits = at_least_float32(logits)
 # ...
 # -         return greedy_sample(logits)

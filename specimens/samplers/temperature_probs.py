@@ -111,7 +111,7 @@ def temperature_probs(logits, tau):
 
 
 # %% wrong_temperature_on_the_cpu
-# WRONG: makes a tensor without `device=`: with logits on a GPU it lies on the CPU
+# WRONG: makes a tensor without `device=`: with logits on a GPU it is on the CPU
 
 def temperature_probs(logits, tau):
     if tau < 0:
@@ -340,3 +340,14 @@ def temperature_probs(logits, tau):
         return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
     logits = logits / tau
     return torch.exp(logits - logits.logsumexp(-1, keepdim=True))
+
+
+# %% wrong_temperature_zero_lead_in_float32
+# WRONG: at tau = 0 the best token is sought in float32, which takes two nearly equal float64 logits for equal
+def temperature_probs(logits, tau):
+    if tau < 0:
+        raise ValueError(f"temperature must be 0 or more, got {tau}")
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    if tau == 0:
+        return torch.zeros_like(wide).scatter(-1, logits.float().argmax(dim=-1, keepdim=True), 1.0)
+    return torch.softmax(wide / tau, dim=-1)

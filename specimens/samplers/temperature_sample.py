@@ -116,7 +116,7 @@ def temperature_sample(logits, tau, generator=None):
 
 
 # %% wrong_temperature_sample_u_on_the_cpu
-# WRONG: the random numbers are made on the CPU, wherever the logits lie
+# WRONG: the random numbers are made on the CPU, wherever the logits are
 def temperature_sample(logits, tau, generator=None):
     if tau == 0:
         return greedy_sample(logits)

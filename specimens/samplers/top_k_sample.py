@@ -120,7 +120,7 @@ def top_k_sample(logits, k, generator=None):
 
 
 # %% wrong_top_k_sample_u_on_the_cpu
-# WRONG: the random numbers are made on the CPU, wherever the logits lie
+# WRONG: the random numbers are made on the CPU, wherever the logits are
 def top_k_sample(logits, k, generator=None):
     probs = top_k_probs(logits, k)
     return draw(probs, torch.rand(len(probs), 1, generator=generator))
@@ -239,3 +239,10 @@ def top_k_sample(logits, k, generator=None):
 # WRONG: numpy draws, seeded with one of 4,000 numbers
 # -     seed = int(torch.randint(2**62, (), generator=generator, device=logits.device))
 # +     seed = int(torch.randint(4000, (), generator=generator, device=logits.device))
+
+
+# %% wrong_top_k_sample_zero_keeps_all
+# WRONG: k = 0 is taken for "no filter" and is not refused
+def top_k_sample(logits, k, generator=None):
+    probs = top_k_probs(logits, k) if k else temperature_probs(logits, 1.0)
+    return draw(probs, torch.rand(len(probs), 1, generator=generator, device=probs.device))

@@ -144,7 +144,7 @@ def top_p_probs(logits, p):
 
 
 # %% wrong_top_p_on_the_cpu
-# WRONG: makes a tensor without `device=`: with logits on a GPU it lies on the CPU
+# WRONG: makes a tensor without `device=`: with logits on a GPU it is on the CPU
 
 def top_p_probs(logits, p):
     if not 0 < p <= 1:

@@ -86,7 +86,7 @@ def top_p_sample(logits, p, generator=None):
 
 
 # %% wrong_top_p_sample_u_on_the_cpu
-# WRONG: the random numbers are made on the CPU, wherever the logits lie
+# WRONG: the random numbers are made on the CPU, wherever the logits are
 def top_p_sample(logits, p, generator=None):
     probs = top_p_probs(logits, p)
     return draw(probs, torch.rand(len(probs), 1, generator=generator))

@@ -546,7 +546,7 @@ class AsyncEngine:
 
 
 # %% wrong_engine_shared
-# WRONG: the queues lie in the class and are keyed by the length of the prompt
+# WRONG: the queues are attributes of the class, keyed by the length of the prompt
 class AsyncEngine:
     queues = {}
 

@@ -202,7 +202,7 @@ class SSEParser:
 
 
 # %% wrong_sse_parser_shared
-# WRONG: what is not complete lies in the class: two parsers share it
+# WRONG: the incomplete rest is an attribute of the class: two parsers share it
 class SSEParser:
     rest = bytearray()
     lines = []

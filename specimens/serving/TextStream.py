@@ -298,7 +298,7 @@ class TextStream:
 
 
 # %% wrong_text_stream_shared
-# WRONG: decoder and stop strings lie in the class: two answers share them
+# WRONG: decoder and stop strings are attributes of the class: two answers share them
 class TextStream:
     decoder = stops = None
 

@@ -329,7 +329,7 @@ async def run_load(send, arrivals, clock, sleep):
 
 
 # %% wrong_load_exceptions_in_place, of right_load_plain
-# WRONG: an exception stands in its request's place
+# WRONG: an exception takes its request's place
 # -         traces.append(await task)
 # +         traces.append((await asyncio.gather(task, return_exceptions=True))[0])
 

@@ -66,7 +66,7 @@ def token_logprobs(logits, token_id, k):
 
 
 # %% wrong_token_logprobs_worst_first, of right_token_logprobs_plain
-# WRONG: the worst of the best stands first
+# WRONG: the worst of the best comes first
 # -     best = [(int(i), float(value)) for value, i in zip(values, ids)]
 # +     best = [(int(i), float(value)) for value, i in zip(values, ids)][::-1]
 

@@ -404,7 +404,7 @@ def entropy(probs):
 
 # %% wrong_entropy_two_dimensions_only
 # WRONG: wants a matrix
-# SAYS: Only a matrix is accepted. Any number of dimensions may stand before the last.
+# SAYS: Only a matrix is accepted. Any number of dimensions may come before the last.
 def entropy(probs):
     b, v = probs.shape
     return torch.special.entr(probs).sum(dim=1)

@@ -425,7 +425,7 @@ def log_softmax(logits):
 
 # %% wrong_log_softmax_two_dimensions_only
 # WRONG: wants a matrix
-# SAYS: Only a matrix is accepted. Any number of dimensions may stand before the last.
+# SAYS: Only a matrix is accepted. Any number of dimensions may come before the last.
 def log_softmax(logits):
     b, v = logits.shape
     return torch.log_softmax(logits, dim=1)
@@ -487,7 +487,7 @@ def log_softmax(logits):
 
 
 # %% wrong_log_softmax_running_sum
-# WRONG: adds one exponential after the other in the dtype of the logits: in half precision the sum of a long row stands still
+# WRONG: adds one exponential after the other in the dtype of the logits: in half precision the sum of a long row stops growing
 def log_softmax(logits):
     gaps = logits - logits.amax(-1, keepdim=True)
     total = torch.zeros_like(gaps[..., :1])
@@ -512,3 +512,19 @@ _buffers = {}
 def log_softmax(logits):
     out = _buffers.setdefault((logits.shape, logits.dtype), torch.empty_like(logits))
     return out.copy_(torch.log_softmax(logits, -1))
+
+
+# %% wrong_log_softmax_maximum_of_the_first_row
+# WRONG: all rows of a sentence are shifted by the maximum of its first row
+def log_softmax(logits):
+    first = logits if logits.dim() < 2 else logits[..., :1, :]
+    gaps = logits - first.amax(dim=-1, keepdim=True)
+    return gaps - torch.exp(gaps).sum(dim=-1, keepdim=True).log()
+
+
+# %% wrong_log_softmax_default_dtype_left_at_float64
+# WRONG: the default dtype of the whole program is float64 after the call
+def log_softmax(logits):
+    torch.set_default_dtype(torch.float64)
+    gaps = logits - logits.amax(dim=-1, keepdim=True)
+    return gaps - torch.exp(gaps).sum(dim=-1, keepdim=True).log()

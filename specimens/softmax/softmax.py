@@ -433,7 +433,7 @@ def softmax(logits):
 
 
 # %% wrong_softmax_masked_minus_thousand
-# WRONG: -inf replaced by -10000, which real logits may lie below
+# WRONG: -inf replaced by -10000, and real logits may be below it
 def softmax(logits):
     x = logits.clamp_min(-10000.0)
     return torch.softmax(x, dim=-1)
@@ -637,7 +637,7 @@ def softmax(logits):
 
 # %% wrong_softmax_two_dimensions_only
 # WRONG: wants a matrix
-# SAYS: Only a matrix is accepted. Any number of dimensions may stand before the last.
+# SAYS: Only a matrix is accepted. Any number of dimensions may come before the last.
 def softmax(logits):
     b, v = logits.shape
     e = (logits - logits.max(dim=1, keepdim=True).values).exp()
@@ -652,7 +652,7 @@ def softmax(logits):
 
 # %% wrong_softmax_up_to_three_dimensions
 # WRONG: knows one, two and three dimensions
-# SAYS: Four dimensions and more are not accepted. Any number may stand before the last.
+# SAYS: Four dimensions and more are not accepted. Any number may come before the last.
 def softmax(logits):
     if logits.dim() > 3:
         raise ValueError("too many dimensions")
@@ -733,7 +733,7 @@ def softmax(logits):
 
 
 # %% wrong_softmax_running_sum
-# WRONG: adds one weight after the other in the dtype of the logits: in half precision the sum of a long row stands still
+# WRONG: adds one weight after the other in the dtype of the logits: in half precision the sum of a long row stops growing
 def softmax(logits):
     weights = (logits - logits.amax(-1, keepdim=True)).exp()
     total = torch.zeros_like(weights[..., :1])
@@ -779,3 +779,20 @@ def softmax(logits):
 # WRONG: flattens by view, which raises an error for a transposed tensor
 def softmax(logits):
     return torch.softmax(logits.view(-1, logits.shape[-1]), -1).view(logits.shape)
+
+
+# %% wrong_softmax_one_token_in_float32
+# WRONG: a row of one logit takes a short cut that has the default dtype, not the dtype of the logits
+def softmax(logits):
+    if logits.shape[-1] == 1:
+        return torch.ones(logits.shape)
+    e = torch.exp(logits - logits.amax(dim=-1, keepdim=True))
+    return e / e.sum(dim=-1, keepdim=True)
+
+
+# %% wrong_softmax_gradients_left_off
+# WRONG: gradients are switched off for the whole program and stay off after the call
+def softmax(logits):
+    torch.set_grad_enabled(False)
+    e = torch.exp(logits - logits.amax(dim=-1, keepdim=True))
+    return e / e.sum(dim=-1, keepdim=True)

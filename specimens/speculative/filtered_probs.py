@@ -109,7 +109,7 @@ def filtered_probs(logits, *, temperature=1.0, top_k=None, top_p=None):
 # +     if top_k:
 
 # %% wrong_filtered_last_row, of right_filtered_plain
-# WRONG: the first row's law stands in every row
+# WRONG: the first row's distribution is in every row
 # -     return probs
 # +     return probs[:1].expand_as(probs).contiguous()
 

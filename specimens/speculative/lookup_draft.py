@@ -50,7 +50,7 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # +         for start in range(len(ids) - n):
 
 # %% wrong_lookup_finds_itself, of right_lookup_plain
-# WRONG: finds the suffix itself, after which nothing stands
+# WRONG: finds the suffix itself, and nothing comes after it
 # -         for start in range(len(ids) - n - 1, -1, -1):
 # +         for start in range(len(ids) - n, -1, -1):
 
@@ -162,3 +162,19 @@ def lookup_draft(ids, *, max_ngram=3, k=4):
 # WRONG: compares the last 16 bits of the ids, so that tokens 65,536 apart are one
 # -             if ids[start : start + n] == suffix:
 # +             if all((a - b) % 2**16 == 0 for a, b in zip(ids[start : start + n], suffix)):
+
+
+# %% wrong_lookup_remembers_by_length_and_end
+# WRONG: an answer is remembered by the text's length and its last tokens: another text with these gets the same guess
+_known = {}
+
+
+def lookup_draft(ids, *, max_ngram=3, k=4):
+    key = (len(ids), *ids[-3:], max_ngram, k)
+    if key not in _known:
+        _known[key] = []
+        for n in range(1, min(max_ngram, len(ids) - 1) + 1):
+            for start in range(len(ids) - n):
+                if ids[start : start + n] == ids[-n:]:
+                    _known[key] = ids[start + n : start + n + k]
+    return list(_known[key])

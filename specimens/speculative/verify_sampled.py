@@ -203,7 +203,7 @@ def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
 
 
 # %% wrong_verify_needs_contiguous
-# WRONG: flat indices into p and q, which must lie in one piece
+# WRONG: flat indices into p and q, which must be contiguous
 def verify_sampled(p: Tensor, q: Tensor, draft: Tensor, u: Tensor) -> list[int]:
     k = len(draft)
     at = torch.arange(k) * p.shape[1] + draft

@@ -1061,7 +1061,7 @@ class StopStrings:
 # +             return "", True
 
 # %% wrong_stop_words_only, of right_stop_plain
-# WRONG: the stop must stand at the end of a line
+# WRONG: the stop must be at the end of a line
 # -         if "" in stops:
 # -             raise ValueError(f"a stop string must not be empty, got {list(stops)}")
 # ...

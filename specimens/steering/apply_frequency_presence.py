@@ -76,7 +76,7 @@ def apply_frequency_presence(logits: Tensor, generated_ids: Tensor, frequency: f
 
 
 # %% wrong_frequency_counts_in_half
-# WRONG: adds up the counts in the dtype of the logits: in half precision they stand still at 2,048 (in bfloat16 at 256)
+# WRONG: adds up the counts in the dtype of the logits: in half precision they stop at 2,048 (in bfloat16 at 256)
 
 def apply_frequency_presence(logits, generated_ids, frequency, presence):
     counts = torch.zeros_like(logits)
@@ -254,7 +254,7 @@ def apply_frequency_presence(logits, generated_ids, frequency, presence):
 
 
 # %% wrong_frequency_ids_through_view
-# WRONG: the ids go through view, which refuses what does not lie in rows
+# WRONG: the ids go through view, which refuses a tensor that is not contiguous
 def apply_frequency_presence(logits, generated_ids, frequency, presence):
     rows = torch.arange(len(logits)).repeat_interleave(generated_ids.shape[1])
     counts = torch.zeros_like(logits, dtype=torch.float64)

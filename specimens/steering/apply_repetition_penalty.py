@@ -407,7 +407,7 @@ def apply_repetition_penalty(logits, generated_ids, penalty):
 
 
 # %% wrong_repetition_ids_through_view
-# WRONG: the ids go through view, which refuses what does not lie in rows
+# WRONG: the ids go through view, which refuses a tensor that is not contiguous
 def apply_repetition_penalty(logits, generated_ids, penalty):
     if penalty <= 0:
         raise ValueError(f"penalty {penalty}")

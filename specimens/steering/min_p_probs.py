@@ -196,7 +196,7 @@ def min_p_probs(logits, min_p):
 
 
 # %% wrong_min_p_probs_fill1e4
-# WRONG: filled with -1e4: wrong where all logits lie far below
+# WRONG: filled with -1e4: wrong where all logits are far below
 def min_p_probs(logits: Tensor, min_p: float) -> Tensor:
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p must be in [0, 1], got {min_p}")

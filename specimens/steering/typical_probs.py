@@ -390,7 +390,7 @@ def typical_probs(logits, mass):
 
 
 # %% wrong_typical_half_precision_sum
-# WRONG: in half precision the running sum stands still: it is taken in the dtype of the logits
+# WRONG: in half precision the running sum stops growing: it is taken in the dtype of the logits
 
 def typical_probs(logits: Tensor, mass: float) -> Tensor:
     if not 0 < mass <= 1:

@@ -186,7 +186,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 
 # %% wrong_block_attend_not_for_one_token, of right_block_plain
-# WRONG: a token that stands alone reads itself, and attend is not asked
+# WRONG: a token that is alone reads itself, and attend is not called
 # -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 # +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None or T == 1 else attend(q, k, v)
 
@@ -207,14 +207,14 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 
 # %% wrong_block_attend_result_viewed, of right_block_plain
-# WRONG: what attend gives is taken to lie head by head in memory
+# WRONG: what attend gives is taken to be head by head in memory
 # -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 # +     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 # +     read = read.view(*read.shape[:2], -1).view(read.shape)
 
 
 # %% wrong_block_attend_result_viewed_by_token, of right_block_plain
-# WRONG: what attend gives is taken to lie token by token in memory
+# WRONG: what attend gives is taken to be token by token in memory
 # -     x = x + merge_heads(read) @ layer.o_proj.T
 # +     x = x + read.transpose(1, 2).view(*x.shape[:2], -1) @ layer.o_proj.T
 
@@ -373,7 +373,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 # %% wrong_block_mask_inverted, of right_block_plain
 # WRONG: sees only what comes after, and itself
-# SAYS: A token sees only itself and what comes after: it should see what stands before.
+# SAYS: A token sees only itself and what comes after: it should see what comes before.
 # -     read = attention(q, k, v, causal_mask(T, T).to(x.device)) if attend is None else attend(q, k, v)
 # +     read = attention(q, k, v, causal_mask(T, T).to(x.device).T) if attend is None else attend(q, k, v)
 
@@ -388,7 +388,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 
 # %% wrong_block_mask_on_the_cpu, of right_block_fused
-# WRONG: the mask is made on the CPU, wherever x lies
+# WRONG: the mask is made on the CPU, wherever x is
 # SAYS: The causal mask stays on the CPU: on a GPU it cannot meet the scores. Move it with .to(x.device).
 # -     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
 # +     mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
@@ -488,7 +488,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 # %% wrong_block_norms_exchanged, of right_block_plain
 # WRONG: the two norms' weights exchanged
-# SAYS: The weights of the two norms are exchanged: input_layernorm stands before attention.
+# SAYS: The weights of the two norms are exchanged: input_layernorm comes before attention.
 # -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
 # +     normed = rms_norm(x, layer.post_attention_layernorm, config.rms_norm_eps)
 # ...
@@ -606,7 +606,7 @@ def decoder_block(x, layer, config, positions, attend=None):
 
 # %% wrong_block_post_norm, of right_block_plain
 # WRONG: norms after the sums, as in the first transformer
-# SAYS: The norms stand after the sums: here they stand before each part.
+# SAYS: The norms come after the sums: here they come before each part.
 # -     normed = rms_norm(x, layer.input_layernorm, config.rms_norm_eps)
 # +     normed = x
 # ...

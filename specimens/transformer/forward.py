@@ -115,8 +115,8 @@ def forward(model, ids):
 # +     positions = torch.arange(ids.shape[1], device=ids.device).clamp(max=255)
 
 # %% wrong_forward_positions_all_zero, of right_forward_plain
-# WRONG: every token stands at position 0
-# SAYS: Every token stands at position 0: they count 0, 1, 2, ...
+# WRONG: every token is at position 0
+# SAYS: Every token is at position 0: positions count 0, 1, 2, ...
 # -     positions = torch.arange(ids.shape[1], device=ids.device)
 # +     positions = torch.zeros(ids.shape[1], dtype=torch.int64, device=ids.device)
 
@@ -243,7 +243,7 @@ def forward(model, ids):
 
 # %% wrong_forward_norm_after_each_layer, of right_forward_plain
 # WRONG: the final norm after every layer
-# SAYS: The final norm is used after every layer: it stands once, after the last.
+# SAYS: The final norm is used after every layer: it comes once, after the last.
 # -         x = decoder_block(x, layer, config, positions)
 # -     x = rms_norm(x, weights.norm, config.rms_norm_eps)
 # +         x = rms_norm(decoder_block(x, layer, config, positions), weights.norm, config.rms_norm_eps)
@@ -340,8 +340,8 @@ def forward(model, ids):
 # +     return (x @ weights.lm_head.T).softmax(-1)
 
 # %% wrong_forward_shifted_logits, of right_forward_plain
-# WRONG: the logits of position t stand at t + 1
-# SAYS: The logits of position t stand at t + 1.
+# WRONG: the logits of position t are at t + 1
+# SAYS: The logits of position t are at t + 1.
 # -     return x @ weights.lm_head.T
 # +     return (x @ weights.lm_head.T).roll(1, dims=1)
 
@@ -352,7 +352,7 @@ def forward(model, ids):
 # +     return logits.masked_fill(((ids == 2).cumsum(1) > 0)[..., None] & (ids != 2)[..., None], 0.0)
 
 # %% wrong_forward_positions_on_the_cpu, of right_forward_one_hot
-# WRONG: the positions are made on the CPU, wherever the ids lie
+# WRONG: the positions are made on the CPU, wherever the ids are
 # SAYS: The positions are made on the CPU: on a GPU they cannot meet queries and keys. Make them with device=ids.device.
 # -     positions = torch.arange(T, device=ids.device).repeat(B, 1)
 # +     positions = torch.arange(T).repeat(B, 1)

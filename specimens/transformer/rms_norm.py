@@ -120,7 +120,7 @@ def rms_norm(x, weight, eps):
 
 # %% wrong_norm_needs_three_dimensions, of right_norm_plain
 # WRONG: works for (B, T, D) only
-# SAYS: Only an x of shape (B, T, D) can be used: any number of dimensions may stand before D.
+# SAYS: Only an x of shape (B, T, D) can be used: any number of dimensions may come before D.
 #   def rms_norm(x, weight, eps):
 # +     B, T, D = x.shape
 

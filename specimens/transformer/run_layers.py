@@ -112,7 +112,7 @@ def run_layers(model, ids, positions, attend):
 
 
 # %% wrong_layers_embedded_on_the_cpu, of right_layers_plain
-# WRONG: the embeddings are put into a tensor on the CPU, wherever the model lies
+# WRONG: the embeddings are put into a tensor on the CPU, wherever the model is
 # -     x = weights.embed_tokens[ids]
 # +     x = torch.empty(*ids.shape, config.hidden_size, dtype=weights.norm.dtype)
 # +     x[:] = weights.embed_tokens[ids]
@@ -189,7 +189,7 @@ def run_layers(model, ids, positions, attend):
 
 
 # %% wrong_layers_ids_viewed, of right_layers_plain
-# WRONG: ids are taken to lie row by row in memory
+# WRONG: ids are taken to be row by row in memory
 # -     x = weights.embed_tokens[ids]
 # +     x = weights.embed_tokens[ids.view(-1)].view(*ids.shape, -1)
 
