@@ -18,8 +18,7 @@ from .certification.certify_changed import FIGURES, commits_of, is_commit, means
 from .certification.mistake_index import learn
 from .grading.verdict_inputs import files
 from .lessons import ROOT, build_capstone, build_release, build_source, build_start, syllabus
-from .notebook import cheat_sheet
-from .site import certification, modules_page, readme
+from .site import certification, cheat_sheet, modules_page, readme
 
 
 def notebooks() -> None:

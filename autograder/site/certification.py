@@ -1,7 +1,7 @@
 """The page "How the grader is graded": docs/certification.md, made from the results of `autograder certify --into`.
 
-The results are in docs/certification.json. Two pages go with it: docs/attacks.md, and docs/mutants.md from docs/mutants.json and
-docs/mutants_right.json, which `autograder certify --mutate --into` wrote. `make generate` writes all three.
+The results are in docs/data/certification.json. Two pages go with it: docs/attacks.md, and docs/mutants.md from docs/data/mutants.json and
+docs/data/mutants_right.json, which `autograder certify --mutate --into` wrote. `make generate` writes all three.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from autograder.notebook.render import points_text
 
 from . import mutants
 
-RESULTS = ROOT / "docs" / "certification.json"
+RESULTS = ROOT / "docs" / "data" / "certification.json"
 MORE_RESULTS = "certification_*.json"
 PAGE = ROOT / "docs" / "certification.md"
 ATTACKS_PAGE = ROOT / "docs" / "attacks.md"
@@ -43,14 +43,14 @@ KINDS = {
 
 def page(results: Path = RESULTS) -> str:
     """Return the whole page as Markdown. Files beside `results` may contain runs of the attacks at further isolation levels."""
-    told = read(results)
-    runs = [told, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
+    figures = read(results)
+    runs = [figures, *(read(path) for path in sorted(results.parent.glob(MORE_RESULTS)))]
     text = TEMPLATE.read_text(encoding="utf-8")
     adversary = mutants.read_runs(results.parent)
     parts = {
-        "headline": [headline(told)],
-        "run": [circumstances(told, syllabus())],
-        "versions": versions(told, syllabus()),
+        "headline": [headline(figures)],
+        "run": [circumstances(figures, syllabus())],
+        "versions": versions(figures, syllabus()),
         "blind": blind_rounds(tomllib.loads(BLIND_ROUNDS.read_text(encoding="utf-8"))["round"]),
         "mutants": mutants.section(adversary, syllabus()),
         "attacks": attacks(runs),
@@ -63,19 +63,19 @@ def page(results: Path = RESULTS) -> str:
 def read(path: Path) -> dict[str, Any]:
     """Return a file's results. Raises CourseError unless `autograder certify` made it with --json or --into."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        figures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CourseError(f"{path}: {error}; make it with `autograder certify --into {path}`") from None
-    if not isinstance(told, dict) or not {"run", "topics"} <= set(told):
+    if not isinstance(figures, dict) or not {"run", "topics"} <= set(figures):
         raise CourseError(f"{path}: not the output of `autograder certify --json`")
-    return each_with_its_run(told)
+    return each_with_its_run(figures)
 
 
-def each_with_its_run(told: dict[str, Any]) -> dict[str, Any]:
+def each_with_its_run(figures: dict[str, Any]) -> dict[str, Any]:
     """Add their run (date, commit, machine, seeds) to each topic's counts and to the attacks' counts."""
-    run = {**told["run"], "seeds": told["seeds"]}
-    topics = {name: {"run": run, **counts} for name, counts in told["topics"].items()}
-    return {**told, "topics": topics, **({"attacks_run": told.get("attacks_run", run)} if "attacks_total" in told else {})}
+    run = {**figures["run"], "seeds": figures["seeds"]}
+    topics = {name: {"run": run, **counts} for name, counts in figures["topics"].items()}
+    return {**figures, "topics": topics, **({"attacks_run": figures.get("attacks_run", run)} if "attacks_total" in figures else {})}
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
@@ -87,20 +87,22 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
     return {**older, **newer, "topics": {name: topics[name] for name in sorted(topics, key=order.index)}, **sums}
 
 
-def headline(told: dict[str, Any]) -> str:
-    attacks = f", and {told['attacks_honest']} of {told['attacks_total']} attacks were contained" if "attacks_total" in told else ""
+def headline(figures: dict[str, Any]) -> str:
+    attacks = ""
+    if "attacks_total" in figures:
+        attacks = f", and {figures['attacks_honest']} of {figures['attacks_total']} attacks were contained"
     return (
-        f"**{told['right_passed']:,} of {told['right_total']:,} correct solutions passed, "
-        f"{told['wrong_killed']:,} of {told['wrong_total']:,} incorrect ones were caught{attacks}.**"
+        f"**{figures['right_passed']:,} of {figures['right_total']:,} correct solutions passed, "
+        f"{figures['wrong_killed']:,} of {figures['wrong_total']:,} incorrect ones were caught{attacks}.**"
     )
 
 
-def circumstances(told: dict[str, Any], days: list[Day]) -> str:
+def circumstances(figures: dict[str, Any], days: list[Day]) -> str:
     """Return a sentence that names the machine and version behind the figures; several machines are listed with their days."""
     places: dict[str, list[str]] = {}
     for day in days:
-        if day.topic in told["topics"]:
-            places.setdefault(place(told["topics"][day.topic]["run"]), []).append(f"Day {day.number}")
+        if day.topic in figures["topics"]:
+            places.setdefault(place(figures["topics"][day.topic]["run"]), []).append(f"Day {day.number}")
     where = next(iter(places)) if len(places) == 1 else "; ".join(f"{', '.join(judged)}: {here}" for here, judged in places.items())
     return (
         "`autograder certify` made these figures. Each day's are from its last run, at the date and the commit in the table: "
@@ -116,16 +118,16 @@ def place(run: dict[str, Any]) -> str:
     )
 
 
-def versions(told: dict[str, Any], days: list[Day]) -> list[str]:
+def versions(figures: dict[str, Any], days: list[Day]) -> list[str]:
     """Return a table of days, then for each day a table of exercises with a list of failures below it."""
-    rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
+    rows = [(day, figures["topics"][day.topic]) for day in days if day.topic in figures["topics"]]
     counted = ["correct solutions passed | incorrect solutions caught |", "|---|---|---|"]
     lines = [f"| day | {counted[0]} mistake named | nearest to a time limit | judged |", f"{counted[1]}---|---|---|"]
     for day, topic in rows:
         cells = (f"Day {day.number}, {day.title}", passed(topic), caught(topic), named(topic), nearest(topic), mutants.when(topic["run"]))
         lines.append(f"| {' | '.join(cells)} |")
-    lines.append(f"| **all** | **{passed(told)}** | **{caught(told)}** | **{named(told)}** | | |")
-    if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in told["topics"]]:
+    lines.append(f"| **all** | **{passed(figures)}** | **{caught(figures)}** | **{named(figures)}** | | |")
+    if newer := [f"Day {day.number}" for day in days if day.ready and day.topic not in figures["topics"]]:
         lines += ["", f"Not judged for this page: {', '.join(newer)}."]
     for day, topic in rows:
         lines += ["", f"### Day {day.number}, {day.title}", "", f"| exercise | {counted[0]}", counted[1]]

@@ -35,6 +35,7 @@ from autograder.grading.verdict_inputs import meaning
 from autograder.lessons import Day, lesson, solved_notebook, syllabus
 from autograder.lessons.notebooks import as_bytes, copy_figures, write_if_changed
 from autograder.notebook import workspace
+from autograder.notebook.earlier import SAVED
 from course.kit import paths
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
 KIND = "executed"
 """The kind of cache entry."""
-FORM = 4
+FORM = 5
 """The format of a run's metadata; runs of another format are not read."""
 MAX_SECONDS = 600
 """The limit for one cell; a machine may be slow, but a build must end."""
@@ -89,8 +90,8 @@ def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None
     stop = threading.Event()
 
     def one(day: Day) -> NotebookNode:
-        before = [asked[other.slug].result().metadata["site"]["ladder"] for other in needed(day, days)[:-1] if other.slug in asked]
-        ran = _cached_or_run(day, keys[day.slug], [rung for ladder in before for rung in ladder.items()], stop, bars)
+        before = [asked[other.slug].result().metadata["site"] for other in needed(day, days)[:-1] if other.slug in asked]
+        ran = _cached_or_run(day, keys[day.slug], before, stop, bars)
         bars.day_done()
         return with_outputs(solved_notebook(day), ran)
 
@@ -113,7 +114,7 @@ def executed(days: Sequence[Day], *, at_once: int = 1, say: Callable[[str], None
             raise
 
 
-def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: threading.Event, bars: Bars) -> NotebookNode:
+def _cached_or_run(day: Day, key: str, before: Sequence[Mapping[str, Any]], stop: threading.Event, bars: Bars) -> NotebookNode:
     """Return the day's notebook from the cache, or run and cache it. Raises CourseError, even if only another day has failed."""
     with cache.alone(KIND, day.slug):
         if stored := cache.load(KIND, day.slug, key):
@@ -121,7 +122,7 @@ def _cached_or_run(day: Day, key: str, ladder: Sequence[tuple[str, Any]], stop: 
         if stop.is_set():
             raise CourseError(f"{day.slug}: not run, because another day failed")
         bars.say(f"{day.slug}: running its notebook")
-        ran = run(day, ladder, bars)
+        ran = run(day, before, bars)
         bars.say(f"{day.slug}: {ran.metadata['site']['seconds']:.0f} s")
         cache.store(KIND, day.slug, key, as_bytes(ran))
         return ran
@@ -244,24 +245,28 @@ def ended_if_it_stalls(client: NotebookClient) -> Iterator[None]:
         watcher.join()
 
 
-def run(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
-    """Run the day's solved notebook in a workspace where all earlier days are solved, and return it. Raises CourseError."""
+def run(day: Day, before: Sequence[Mapping[str, Any]], bars: Bars) -> NotebookNode:
+    """Run the day's solved notebook in a workspace where all earlier days are solved, and return it. Raises CourseError.
+
+    before: what runs of earlier days left (`metadata["site"]`): rungs of the ladder, and verdicts on earlier functions.
+    """
     for _ in range(ATTEMPTS):
         begin = time.monotonic()
         try:
-            return run_once(day, ladder, bars)
+            return run_once(day, before, bars)
         except Stalled as stalled:
             lost = time.monotonic() - begin
             bars.say(f"{stalled}: its kernel did nothing for {STALL_SECONDS:.0f} s and was ended; {lost:.0f} s are lost")
     raise CourseError(f"{day.slug}: {ATTEMPTS} kernels stopped answering; build again when the machine is less busy")
 
 
-def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> NotebookNode:
+def run_once(day: Day, before: Sequence[Mapping[str, Any]], bars: Bars) -> NotebookNode:
     """Run the day's solved notebook once. Return it with its outputs and the run's circumstances. Raises CourseError, Stalled."""
     notebook = solved_notebook(day)
     with tempfile.TemporaryDirectory(prefix="site-") as folder:
         place = Path(folder) / "work"
-        _solve_earlier_days(day, place, dict(ladder))
+        left = left_by(before)
+        _solve_earlier_days(day, place, left)
         copy_figures(day, place / day.slug)
         environment = {**os.environ, "COURSE_WORK": str(place), "IPYTHONDIR": str(_ipython_folder(Path(folder)))}
         client = _client(notebook, place / day.slug, kernel=Path(folder) / "kernel")
@@ -271,9 +276,9 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> Noteboo
         progress = workspace.read_progress(place)
         standings = workspace.standings(place)
     _require_passed(day, notebook, standings)
-    mine = {name: rung for name, rung in progress.get("ladder", {}).items() if name not in dict(ladder)}
     notebook.metadata["site"] = {
-        "ladder": mine,
+        "ladder": {name: rung for name, rung in progress.get("ladder", {}).items() if name not in left["ladder"]},
+        SAVED: progress.get(SAVED, {}),
         "seconds": round(time.monotonic() - start, 1),
         "peak_bytes": peak.bytes,
         "machine": machine_name(),
@@ -281,6 +286,17 @@ def run_once(day: Day, ladder: Sequence[tuple[str, Any]], bars: Bars) -> Noteboo
         "date": time.strftime("%Y-%m-%d"),
     }
     return notebook
+
+
+def left_by(before: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the entries of a workspace's record that earlier runs left: the ladder, and the verdicts on earlier functions by topic."""
+    ladder: dict[str, Any] = {}
+    verdicts: dict[str, dict[str, str]] = {}
+    for run in before:
+        ladder |= run["ladder"]
+        for topic, found in run[SAVED].items():
+            verdicts.setdefault(topic, {}).update(found)
+    return {"ladder": ladder, SAVED: verdicts}
 
 
 def _ipython_folder(folder: Path) -> Path:
@@ -384,9 +400,12 @@ def with_outputs(notebook: NotebookNode, ran: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def _solve_earlier_days(day: Day, place: Path, ladder: dict[str, Any]) -> None:
-    """Write earlier days' solved notebooks and a record that they pass. Certification verifies that; the site does not."""
-    progress: dict[str, Any] = {"exercises": {}, "notebooks": {}, "ladder": ladder}
+def _solve_earlier_days(day: Day, place: Path, left: dict[str, Any]) -> None:
+    """Write earlier days' solved notebooks and a record that they pass. Certification verifies that; the site does not.
+
+    left: what earlier runs left in the record, from `left_by`.
+    """
+    progress: dict[str, Any] = {"exercises": {}, "notebooks": {}, **left}
     for earlier in syllabus(day.root):
         if earlier.number < day.number and earlier.ready:
             content = as_bytes(solved_notebook(earlier))

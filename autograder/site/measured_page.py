@@ -29,17 +29,17 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 def page(names: Sequence[str], results: Path = RESULTS) -> str:
     """Return the page as Markdown. names: the pages with all figures of a benchmark, without the suffix."""
-    told = [decoding(read(results, "engine")), quantized(read(results, "quantized")), grading(read(results, "grading"))]
+    parts = [decoding(read(results, "engine")), quantized(read(results, "quantized")), grading(read(results, "grading"))]
     intro = "The scripts in `benchmarks/` measured these figures, side by side with other programs, on the machine that each line names."
-    return "\n".join(["# Measured", "", intro, "", *told, "## All tables", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
+    return "\n".join(["# Measured", "", intro, "", *parts, "## All tables", "", "```{toctree}", ":maxdepth: 1", "", *names, "```", ""])
 
 
 def read(results: Path, name: str) -> dict[str, Any]:
     return dict(json.loads((results / f"{name}.json").read_text(encoding="utf-8")))
 
 
-def decoding(told: dict[str, Any]) -> str:
-    at = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in told["rows"]}
+def decoding(figures: dict[str, Any]) -> str:
+    at = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in figures["rows"]}
     lines = ["## Decoding, beside transformers and llama.cpp", ""]
     lines += ["| tokens a second, a prompt of 512 | one sequence | sixteen |", "|---|---:|---:|"]
     lines += [f"| {words} | {' | '.join(f'{at[name, 512, n]:.1f}' for n in (1, 16))} |" for name, words in NAMES.items()]
@@ -47,7 +47,7 @@ def decoding(told: dict[str, Any]) -> str:
         f"{ours[0].upper()}{ours[1:]} decodes at {span(over(at, ours, theirs))} times the speed of {theirs}." for ours, theirs in PAIRS
     )
     settings = len({key[1:] for key in at})
-    return "\n".join([*lines, "", f"Over {settings} settings: {words} Machine: {told['machine']}. [All settings](engine.md)", ""])
+    return "\n".join([*lines, "", f"Over {settings} settings: {words} Machine: {figures['machine']}. [All settings](engine.md)", ""])
 
 
 def over(at: dict[tuple[str, int, int], float], ours: str, theirs: str) -> list[float]:
@@ -55,24 +55,24 @@ def over(at: dict[tuple[str, int, int], float], ours: str, theirs: str) -> list[
     return [speed / at[theirs, T, B] for (name, T, B), speed in at.items() if name == ours and (theirs, T, B) in at]
 
 
-def quantized(told: dict[str, Any]) -> str:
-    ahead = span([row["decode_ahead"] for row in told["rows"]])
-    first = span([row["prefill_ahead"] for row in told["rows"]])
+def quantized(figures: dict[str, Any]) -> str:
+    ahead = span([row["decode_ahead"] for row in figures["rows"]])
+    first = span([row["prefill_ahead"] for row in figures["rows"]])
     return (
         f"## Four bits, beside llama.cpp\n\nFrom the same file of 4 and 8 bits the quantized engine decodes at {ahead} times the speed of "
-        f"llama.cpp and reads prompts at {first} times, over {len(told['rows'])} settings. Machine: {told['machine']}; {told['isa']}, "
-        f"{told['llama']}. [All settings, and how near both are to float32](quantized.md)\n"
+        f"llama.cpp and reads prompts at {first} times, over {len(figures['rows'])} settings. Machine: {figures['machine']}; "
+        f"{figures['isa']}, {figures['llama']}. [All settings, and how near both are to float32](quantized.md)\n"
     )
 
 
-def grading(told: dict[str, Any]) -> str:
-    stock = [row["seconds_per_submission"] for row in told["rows"] if row["path"] == "stock"]
-    ours = [row for row in told["rows"] if row["path"] != "stock"]
+def grading(figures: dict[str, Any]) -> str:
+    stock = [row["seconds_per_submission"] for row in figures["rows"] if row["path"] == "stock"]
+    ours = [row for row in figures["rows"] if row["path"] != "stock"]
     seconds = span([row["seconds_per_submission"] for row in ours], 2)
     most = max(ours, key=lambda row: row["count"])
     return (
         f"## Grading, beside nbgrader\n\nA submission is graded in {seconds} seconds, in isolation, where stock nbgrader takes "
-        f"{span(stock)} without; {most['count']:,} submissions took {most['seconds'] / 60:.1f} minutes. Machine: {told['machine']}. "
+        f"{span(stock)} without; {most['count']:,} submissions took {most['seconds'] / 60:.1f} minutes. Machine: {figures['machine']}. "
         f"[All paths, with their memory](grading.md)\n"
     )
 

@@ -24,12 +24,12 @@ def read_runs(folder: Path) -> list[dict[str, Any]]:
 def read(path: Path) -> dict[str, Any]:
     """Return a run. Raises CourseError unless `autograder certify --mutate --into` wrote the file."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        figures = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise CourseError(f"{path}: {error}; make it with `autograder certify --mutate --into {path}`") from None
-    if not isinstance(told, dict) or not {"run", "origin", "topics", *KINDS} <= set(told):
+    if not isinstance(figures, dict) or not {"run", "origin", "topics", *KINDS} <= set(figures):
         raise CourseError(f"{path}: not what `autograder certify --mutate --into` writes")
-    return told
+    return figures
 
 
 def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
@@ -37,28 +37,28 @@ def section(runs: list[dict[str, Any]], days: list[Day]) -> list[str]:
     if not runs:
         return ["No mutants were made for this page."]
     lines = []
-    for told in runs:
+    for figures in runs:
         lines += [
-            f"**{told['made']:,} mutants of {whose(told)} were judged: {told['killed']:,} killed, {told['equivalent']:,} equivalent, "
-            f"{told['surviving']:,} surviving**.",
+            f"**{figures['made']:,} mutants of {whose(figures)} were judged: {figures['killed']:,} killed, "
+            f"{figures['equivalent']:,} equivalent, {figures['surviving']:,} surviving**.",
             "",
             "| day | judged | killed | equivalent | surviving | when |",
             "|---|---|---|---|---|---|",
         ]
-        rows = [(day, told["topics"][day.topic]) for day in days if day.topic in told["topics"]]
-        lines += [f"| Day {day.number}, {day.title} | {cells(topic)} | {when(topic.get('run', told['run']))} |" for day, topic in rows]
-        lines += [f"| **all** | {cells(told)} | |", ""]
+        rows = [(day, figures["topics"][day.topic]) for day in days if day.topic in figures["topics"]]
+        lines += [f"| Day {day.number}, {day.title} | {cells(topic)} | {when(topic.get('run', figures['run']))} |" for day, topic in rows]
+        lines += [f"| **all** | {cells(figures)} | |", ""]
         alive = [(day.topic, entry) for day, topic in rows for entry in topic["survivors"]]
         lines += [f"- survives: a change in `{topic}/{entry['origin']}`, `{entry['where']}`" for topic, entry in alive]
         lines += [""] if alive else []
     return [*lines, "[Equivalent mutants](mutants.md) lists every mutant that no check can kill, with the reason."]
 
 
-def whose(told: dict[str, Any]) -> str:
+def whose(figures: dict[str, Any]) -> str:
     """Return which programs the mutants were made from. Of correct solutions' mutants usually only a part, drawn by digest, is judged."""
-    what = {"reference": "the reference", "right": "correct solutions", "all": "the reference and of correct solutions"}[told["origin"]]
-    if told.get("left_out", 0):
-        return f"{what} (one of {told['share']}, drawn by digest; {told['left_out']:,} more were not judged)"
+    what = {"reference": "the reference", "right": "correct solutions", "all": "the reference and of correct solutions"}[figures["origin"]]
+    if figures.get("left_out", 0):
+        return f"{what} (one of {figures['share']}, drawn by digest; {figures['left_out']:,} more were not judged)"
     return what
 
 
@@ -99,7 +99,7 @@ def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -
     """
     lines = [INTRO, *([] if answers else [WITHOUT_CODE, ""])]
     for day in days:
-        topics = [told["topics"].get(day.topic, {}) for told in runs]
+        topics = [figures["topics"].get(day.topic, {}) for figures in runs]
         entries = [entry for kind in ("survivors", "equivalents") for topic in topics for entry in topic.get(kind, [])]
         if not entries:
             continue

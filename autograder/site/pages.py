@@ -164,19 +164,19 @@ def table_of_days(site: Site, page: str) -> str:
         if day.topic not in ready:
             continue
         title = f"[{day.title}]({relative(lesson_page(day), page)})"
-        before = ", ".join(str(by_topic[topic].number) for topic in day.prerequisites)
+        before = ", ".join(map(str, sorted(by_topic[topic].number for topic in day.prerequisites)))
         lines.append(f"| {day.number} | {title} | {day.question} | {day.minutes} | {day.difficulty} | {before or 'none'} |")
     return "\n".join(lines)
 
 
 def _write_first_page(site: Site) -> None:
-    told = certification.read(certification.RESULTS)
+    figures = certification.read(certification.RESULTS)
     text = _moved(site, BY_HAND / "index.md", (BY_HAND / "index.md").read_text(encoding="utf-8"), "index.md")
     minutes = [day.minutes for day in site.days]
     filled = {
         "days": table_of_days(site, "index.md"),
         "facts": f"{len(minutes)} days of {min(minutes)} to {max(minutes)} minutes, {round(sum(minutes) / 60)} hours in all.",
-        "certified": certification.headline(told).strip("*"),
+        "certified": certification.headline(figures).strip("*"),
         "answers": ANSWERS_HERE if site.answers else ANSWERS_NOT_HERE,
         "ways": ways(site),
         "functions": "[Functions](functions.md) has everything that you write, by name.",

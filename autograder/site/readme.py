@@ -53,12 +53,12 @@ def runs(results: Path) -> list[Run]:
     found = []
     for name in ("ladder", "engine", "quantized"):
         try:
-            told = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+            measured = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
-        behind = [row for row in told["rows"] if row.get("prompt") == PROMPT]
+        behind = [row for row in measured["rows"] if row.get("prompt") == PROMPT]
         decode, prefill = ({key: value for row in behind for key, value in speeds(row, what).items()} for what in ("decode", "prefill"))
-        found.append(Run(f"benchmarks/results/{name}.md", told["machine"], decode, prefill))
+        found.append(Run(f"benchmarks/results/{name}.md", measured["machine"], decode, prefill))
     return found
 
 
@@ -89,12 +89,12 @@ def figures(results: Path) -> str:
             cells = [speed(prompt) if 1 in WHERE.get(name, BATCHES) else "–"]
             cells += [speed(have.get((name, batch))) if batch in WHERE.get(name, BATCHES) else "–" for batch in BATCHES]
             lines.append(f"| {words} | {' | '.join(cells)} |")
-    told = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
+    source = "; ".join(f"[{Path(run.page).stem}]({run.page}) on {run.machine.split(', load')[0]}" for run in dict.fromkeys(sources))
     what = (
-        f"Medians, for SmolLM2-135M and a prompt of {PROMPT} tokens. The first two rows run the reference solutions of your exercises "
-        "in float32; the other rows read 4-bit weights. – means not run with sixteen texts."
+        f"Medians, for SmolLM2-135M and a prompt of {PROMPT} tokens.\nThe first two rows run the reference solutions of your exercises "
+        "in float32; the other rows read 4-bit weights.\nA – means that this method was not run with sixteen texts."
     )
-    return "\n".join([*lines, "", f"{what} {f'Source: {told}' if told else NOT_MEASURED.capitalize()}."])
+    return "\n".join([*lines, "", f"{what}\n{f'Source: {source}' if source else NOT_MEASURED.capitalize()}."])
 
 
 def speed(tokens_a_second: float | None) -> str:
@@ -105,22 +105,22 @@ def speed(tokens_a_second: float | None) -> str:
 
 def grading(results: Path) -> str:
     """Return a row for each graded class, with those graded by stock nbgrader, for a page in docs/."""
-    told = json.loads((results / "grading.json").read_text(encoding="utf-8"))
+    measured = json.loads((results / "grading.json").read_text(encoding="utf-8"))
     lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
     for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
-        for row in sorted((row for row in told["rows"] if row["path"] == path), key=lambda row: row["count"]):
+        for row in sorted((row for row in measured["rows"] if row["path"] == path), key=lambda row: row["count"]):
             reach = f"what level `{row['isolation']}` allows" if path == "bulk" else "whatever its user can"
             took = f"{row['seconds'] / 60:.1f} minutes" if row["seconds"] >= 100 else f"{row['seconds']:.0f} s"
             lines.append(f"| {words} | {row['count']:,} | {row['seconds_per_submission']:.3f} | {took} | {reach} |")
-    return "\n".join([*lines, "", f"Day 1, [measured](../benchmarks/results/grading.md) on {told['machine']}."])
+    return "\n".join([*lines, "", f"Day 1, [measured](../benchmarks/results/grading.md) on {measured['machine']}."])
 
 
 def certified(docs: Path) -> str:
-    told = json.loads((docs / "certification.json").read_text(encoding="utf-8"))
+    counts = json.loads((docs / "data" / "certification.json").read_text(encoding="utf-8"))
     return (
-        f"In the [last runs](docs/certification.md) of real grading, {told['right_passed']:,} of {told['right_total']:,} correct solutions "
-        f"passed, {told['wrong_killed']:,} of {told['wrong_total']:,} incorrect ones were caught, and {told['attacks_honest']:,} of "
-        f"{told['attacks_total']:,} cheating submissions scored exactly what their honest code earns."
+        f"In the [last runs](docs/certification.md) of real grading, {counts['right_passed']:,} of {counts['right_total']:,} correct "
+        f"solutions passed, {counts['wrong_killed']:,} of {counts['wrong_total']:,} incorrect ones were caught, and "
+        f"{counts['attacks_honest']:,} of {counts['attacks_total']:,} cheating submissions scored exactly what their honest code earns."
     )
 
 

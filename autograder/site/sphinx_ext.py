@@ -95,12 +95,12 @@ def pictures(app: Any, pagename: str, templatename: str, context: dict[str, Any]
         source = SOURCE.search(image[0])
         path = files.get(posixpath.basename(unquote(source[1]))) if source else None
         width, height = (path and get_image_size(path)) or (0, 0)
-        told = "" if first else ' loading="lazy"'
+        attributes = "" if first else ' loading="lazy"'
         first = False
         given = WIDTH.search(image[0])
         if width > 0 < height:
-            told += f' height="{round(height * int(given[1]) / width)}"' if given else f' width="{width}" height="{height}"'
-        tag = f"<img{told} {image[0].removeprefix('<img ')}"
+            attributes += f' height="{round(height * int(given[1]) / width)}"' if given else f' width="{width}" height="{height}"'
+        tag = f"<img{attributes} {image[0].removeprefix('<img ')}"
         return f'<span class="picture">{tag}</span>' if width > WIDE else tag
 
     context["body"] = IMAGE.sub(one, context["body"])
@@ -125,7 +125,7 @@ def broken(code: str) -> str:
     return "".join(lines)
 
 
-def told_elsewhere(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+def page_metadata(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """Add metadata for search engines and link previews."""
     if doctree is None:
         return
@@ -160,6 +160,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", inline_renderers=(inline, None), block_renderers=(block, None))
     app.connect("doctree-read", one_alt_each)
     app.connect("html-page-context", heading_levels, priority=900)  # after the theme, which makes the navigation
-    for change in (pictures, long_lines, told_elsewhere, not_found):
+    for change in (pictures, long_lines, page_metadata, not_found):
         app.connect("html-page-context", change)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,6 +25,7 @@ from autograder.base.errors import CourseError
 from autograder.base.imports import imported_files
 from autograder.checking.runner import load_checks
 from autograder.lessons import find_day, lesson, marks, solved_notebook, syllabus
+from autograder.notebook import workspace
 from autograder.site import (
     address,
     certification,
@@ -116,7 +117,7 @@ def test_a_failing_cell_stops_the_build_with_the_day_and_the_cell(monkeypatch):
         execute.run(day, (), execute.Bars(print))
 
 
-SITE = {"ladder": {}, "seconds": 1.0, "machine": "this", "date": "today", "threads": 1, "peak_bytes": 1}
+SITE = {"ladder": {}, "earlier": {}, "seconds": 1.0, "machine": "this", "date": "today", "threads": 1, "peak_bytes": 1}
 
 
 @pytest.fixture
@@ -175,14 +176,14 @@ def test_a_run_in_the_cache_is_not_made_again(empty_cache, monkeypatch):
     ran = solved_notebook(day)
     ran.metadata["site"] = SITE
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder, bars: calls.append(day.slug) or ran)
+    monkeypatch.setattr(execute, "run", lambda day, before, bars: calls.append(day.slug) or ran)
     for _ in range(2):
         execute.executed([day], say=lambda line: None)
     assert calls == [day.slug]
 
 
 def test_a_run_that_failed_is_not_cached(empty_cache, monkeypatch):
-    def fails(day, ladder, bars):
+    def fails(day, before, bars):
         raise CourseError("a cell failed")
 
     monkeypatch.setattr(execute, "run", fails)
@@ -198,33 +199,45 @@ def test_two_who_want_the_same_day_run_it_once(empty_cache, monkeypatch):
     ran = solved_notebook(day)
     ran.metadata["site"] = SITE
     calls = []
-    monkeypatch.setattr(execute, "run", lambda day, ladder, bars: (calls.append(day.slug), time.sleep(0.5)) and ran)
+    monkeypatch.setattr(execute, "run", lambda day, before, bars: (calls.append(day.slug), time.sleep(0.5)) and ran)
     with ThreadPoolExecutor(2) as both:
         list(both.map(lambda _: execute.executed([day], say=lambda line: None), range(2)))
     assert calls == [day.slug]
 
 
-def test_two_days_run_side_by_side_and_who_shows_the_ladder_waits_for_its_rungs(empty_cache, monkeypatch):
+def test_two_days_run_side_by_side_and_a_later_one_waits_for_rungs_and_verdicts(empty_cache, monkeypatch):
     both, given = threading.Barrier(2, timeout=20), {}
 
-    def run(day, ladder, bars):
+    def run(day, before, bars):
         if day.topic in ("samplers", "generation"):
             both.wait()  # alone, neither would come past here
-        given[day.topic] = dict(ladder)
+        given[day.topic] = execute.left_by(before)
         ran = solved_notebook(day)
-        ran.metadata["site"] = {"ladder": {day.topic: 1} if day.topic in ("generation", "kv_cache") else {}, "seconds": 1.0}
+        rungs = {day.topic: 1} if day.topic in ("generation", "kv_cache") else {}
+        ran.metadata["site"] = SITE | {"ladder": rungs, "earlier": {"transformer": {day.topic: "pass"}}}
         return ran
 
     monkeypatch.setattr(execute, "run", run)
     days = [find_day(topic) for topic in ("samplers", "generation", "kv_cache", "batching")]
     assert list(execute.executed(days, at_once=2, say=lambda line: None)) == [day.slug for day in days]
-    assert given == {"samplers": {}, "generation": {}, "kv_cache": {"generation": 1}, "batching": {"generation": 1, "kv_cache": 1}}
+    assert {topic: left["ladder"] for topic, left in given.items()} == {
+        "samplers": {}, "generation": {}, "kv_cache": {"generation": 1}, "batching": {"generation": 1, "kv_cache": 1},
+    }  # fmt: skip
+    assert given["batching"]["earlier"] == {"transformer": {"generation": "pass", "kv_cache": "pass"}}
+
+
+def test_what_earlier_runs_left_is_in_the_workspace(tmp_path):
+    left = {"ladder": {"Day 7, the plain loop": {"tokens": 1}}, "earlier": {"softmax": {"a digest": "pass"}}}
+    execute._solve_earlier_days(find_day("attention"), tmp_path, left)
+    progress = json.loads((tmp_path / workspace.PROGRESS).read_text())
+    assert {field: progress[field] for field in left} == left
+    assert set(progress["notebooks"]) == {"softmax", "tokenizer"}
 
 
 def test_after_a_day_that_fails_none_is_begun(empty_cache, monkeypatch):
     begun = []
 
-    def fails(day, ladder, bars):
+    def fails(day, before, bars):
         begun.append(day.topic)
         raise CourseError("a cell failed")
 
@@ -397,8 +410,8 @@ def test_make_docs_builds_the_site_from_a_fresh_clone_and_can_leave_the_answers_
 
 @pytest.mark.slow
 def test_a_kernel_that_does_nothing_is_ended_and_one_that_works_is_left_alone(monkeypatch):
-    monkeypatch.setattr(execute, "STALL_SECONDS", 8.0)
-    for source, stalls in (("import time\ntime.sleep(300)", True), ("import time\nwhile time.process_time() < 14: pass", False)):
+    monkeypatch.setattr(execute, "STALL_SECONDS", 4.0)
+    for source, stalls in (("import time\ntime.sleep(300)", True), ("import time\nwhile time.process_time() < 8: pass", False)):
         client = NotebookClient(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), timeout=200)
         with pytest.raises(execute.Stalled) if stalls else contextlib.nullcontext(), execute.ended_if_it_stalls(client):
             client.execute()
@@ -507,7 +520,7 @@ def test_with_an_address_a_link_to_the_site_has_a_picture_and_the_page_for_missi
         page = nodes.document(None, None)
         page += nodes.paragraph("", 'Say "this".')
         context = {"title": "A <code>page</code>"}
-        sphinx_ext.told_elsewhere(app, name, "page.html", context, page)
+        sphinx_ext.page_metadata(app, name, "page.html", context, page)
         sphinx_ext.not_found(app, name, "page.html", context, page)
         return context["metatags"]
 

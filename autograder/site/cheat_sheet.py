@@ -1,6 +1,6 @@
 """The pages docs/cheat_sheet.md, with every formula, and docs/numbers.md, with every number worked out by hand; each has its check.
 
-`python -m autograder.notebook.cheat_sheet` makes them from docs/cheat_sheet.toml and datasets/hand_computed.toml, for the days that are
+`python -m autograder.site.cheat_sheet` makes them from docs/data/cheat_sheet.toml and datasets/hand_computed.toml, for the days that are
 ready.
 """
 
@@ -20,7 +20,7 @@ from ..lessons import Day, syllabus
 
 PAGE = ROOT / "docs" / "cheat_sheet.md"
 NUMBERS = ROOT / "docs" / "numbers.md"
-FORMULAS = ROOT / "docs" / "cheat_sheet.toml"
+FORMULAS = ROOT / "docs" / "data" / "cheat_sheet.toml"
 MADE = "`make generate` writes this page."
 
 

@@ -3,7 +3,7 @@
 import re
 
 from autograder.base.datafiles import hand_computed
-from autograder.notebook import cheat_sheet
+from autograder.site import cheat_sheet
 
 
 def test_every_ready_day_has_formulas_and_all_of_its_numbers():
