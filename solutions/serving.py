@@ -322,8 +322,8 @@ async def send_events(
 def poisson_arrivals(rate: float, uniforms: Sequence[float]) -> list[float]:
     """Return the times at which independent requests arrive: one time, in seconds from now, for each uniform number.
 
-    rate: requests a second on average; uniforms: drawn from [0, 1). The gap before a request is -ln(1 - u) / rate, exponentially
-    distributed; the first is counted from 0. Raises ValueError with the rate in its message unless rate > 0.
+    rate: requests a second on average; uniforms: drawn from [0, 1). The gap before a request is exponentially distributed, from u by the
+    inverse of its distribution; the first is counted from 0. Raises ValueError with the rate in its message unless rate > 0.
     """
     ### BEGIN SOLUTION
     if not rate > 0:

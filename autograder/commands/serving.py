@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -29,6 +31,10 @@ def serve(
     waiting: Annotated[int, typer.Option(min=1, help="Queue length; further requests get 429.")] = 64,
     max_len: Annotated[int | None, typer.Option(min=2, help="Maximum tokens of prompt and answer; default: 2048 at most.")] = None,
     patience: Annotated[float, typer.Option(min=0, help="Seconds to finish open requests on shutdown.")] = 10,
+    api_key: Annotated[
+        str | None, typer.Option(help="Key that clients must send. In the environment as VLLM_API_KEY, it is not in the process list.")
+    ] = None,
+    cors: Annotated[list[str] | None, typer.Option(metavar="ORIGIN", help="Site whose pages may use the server; repeatable.")] = None,
     fd: Annotated[int | None, typer.Option(hidden=True, help="A listening socket, instead of host and port.")] = None,
 ) -> None:
     """Serve a model: a chat page, and OpenAI's API. Ctrl-C finishes open requests, then stops."""
@@ -38,19 +44,32 @@ def serve(
         raise CourseError(f"DTYPE must be auto or float32, got {dtype}")
     if route is not None and replicas == 1:
         raise CourseError("ROUTE chooses between replicas: add REPLICAS=2 (--replicas 2), or leave ROUTE out")
+    key = os.environ.get("VLLM_API_KEY") if api_key is None else api_key
+    check_access(key, cors or ())
     if replicas > 1:
         from ..serving.replicas import serve_replicas
 
         each = {"model": model, "engine": engine, "dtype": dtype or "float32", "rows": rows, "waiting": waiting, "patience": patience}
         options = [word for name, value in {**each, "max-len": max_len}.items() if value is not None for word in (f"--{name}", str(value))]
-        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning"))
+        options += [word for origin in cors or () for word in ("--cors", origin)]
+        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning", key=key))
     from ..serving.server import serve as run
 
     status = run(
         model=model, host=host, port=port, fd=fd, mine=engine == "mine", dtype=dtype or "auto", rows=rows, max_waiting=waiting,
-        max_len=max_len, patience=patience,
+        max_len=max_len, patience=patience, key=key, origins=cors or (),
     )  # fmt: skip
     raise typer.Exit(status)
+
+
+def check_access(key: str | None, origins: Sequence[str]) -> None:
+    """Raise CourseError for a key or an origin that no client could send."""
+    from course.kit.serving.access import Access
+
+    try:
+        Access(key=key, origins=tuple(origins))
+    except ValueError as error:
+        raise CourseError(str(error)) from None
 
 
 def chat(

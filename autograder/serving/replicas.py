@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from course.kit.serving.metrics import CONTENT_TYPE
-from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
+from course.kit.serving.running import KEY_VARIABLE, LOOPBACK, CannotListen, address, announce, open_port
 
 from ..base.errors import CourseError
 from .router import configuration, haproxy, sum_of
@@ -32,11 +32,12 @@ HANG_SECONDS = 10.0
 """The time in seconds without any answer after which a replica is killed. A working or draining replica answers /health meanwhile."""
 
 
-def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, route: str) -> int:
+def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, route: str, key: str | None = None) -> int:
     """Serve until a signal. Return the exit status: 0, or 1 if the router or all replicas have ended by themselves.
 
-    options: the options of `autograder serve` for each replica. If a replica cannot start with them, its exit status is returned. A first
-    signal lets every replica finish its answers; a second one ends them at once. Raises CourseError, one line with the remedy.
+    options: the options of `autograder serve` for each replica. If a replica cannot start with them, its exit status is returned. key: the
+    key that clients must send; replicas get it in their environment. A first signal lets every replica finish its answers; a second one
+    ends them at once. Raises CourseError, one line with the remedy.
     """
     program = haproxy()
     configuration(0, [], "", route)  # report an unknown route before a model is loaded
@@ -45,7 +46,7 @@ def serve_replicas(count: int, options: Sequence[str], *, host: str, port: int, 
     except CannotListen as error:
         raise CourseError(str(error)) from None
     with opened, tempfile.TemporaryDirectory(prefix="replicas-") as folder:
-        return asyncio.run(Group(opened, host, route, program, Path(folder) / "haproxy.cfg").run(count, options))
+        return asyncio.run(Group(opened, host, route, program, Path(folder) / "haproxy.cfg", key).run(count, options))
 
 
 def share(count: int) -> int:
@@ -67,13 +68,15 @@ class Replica:
 class Group:
     """The replicas and their router, from their start to their end. opened: the socket that clients connect to."""
 
-    def __init__(self, opened: socket, host: str, route: str, program: str, file: Path) -> None:
+    def __init__(self, opened: socket, host: str, route: str, program: str, file: Path, key: str | None) -> None:
         self.opened, self.host, self.route, self.program, self.file = opened, host, route, program, file
         self.replicas: list[Replica] = []
         self.processes: list[Process] = []
         self.is_up, self.status = False, 0
         self.over = asyncio.Event()
-        self.client = httpx.AsyncClient(timeout=None, trust_env=False)
+        self.key = {} if key is None else {KEY_VARIABLE: key}
+        bearer = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self.client = httpx.AsyncClient(timeout=None, trust_env=False, headers=bearer)
 
     async def run(self, count: int, options: Sequence[str]) -> int:
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -150,7 +153,7 @@ class Group:
         """Start one more replica at a free port. Clients that connect before it is ready wait."""
         with open_port("127.0.0.1", 0) as opened:
             command = [*SERVE, "--fd", str(opened.fileno()), *options]
-            process = await self.start(command, opened, signal.SIGTERM, OMP_NUM_THREADS=str(threads))
+            process = await self.start(command, opened, signal.SIGTERM, OMP_NUM_THREADS=str(threads), **self.key)
             return Replica(number, address(opened).removeprefix("http://"), process)
 
     async def watch(self, replica: Replica) -> None:
@@ -210,16 +213,16 @@ class Group:
             listing = (await self.client.get(f"{address(self.opened)}/v1/models")).json()
             places = " and ".join(f"http://{each.where}" for each in self.replicas)
             print(f"HAProxy passes requests on to {places}; its configuration: {self.file}")
-            announce(address(self.opened), listing["data"][0]["id"], self.host)
+            announce(address(self.opened), listing["data"][0]["id"], self.host, keyed=bool(self.key))
         await asyncio.gather(*(replica.process.wait() for replica in self.replicas))
         with contextlib.suppress(ProcessLookupError):
             router.send_signal(signal.SIGUSR1)  # it still sends the answers that it has
         await watching
 
     async def watch_router(self, router: Process) -> None:
-        told, _ = await router.communicate()
+        output, _ = await router.communicate()
         if not self.over.is_set():
-            print(f"The router has ended: {told.decode(errors='replace').strip()}", file=sys.stderr, flush=True)
+            print(f"The router has ended: {output.decode(errors='replace').strip()}", file=sys.stderr, flush=True)
             self.status = 1
             self.end()
 

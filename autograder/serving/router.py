@@ -50,7 +50,8 @@ defaults
 
 frontend router
     bind fd@{listens}
-{only}    http-request deny deny_status 403 if {{ path /metrics }} !{{ src 127.0.0.0/8 ::1 }}
+{only}    http-request set-header x-forwarded-for %[src]
+    http-request deny deny_status 403 if {{ path /metrics }} !{{ src 127.0.0.0/8 ::1 }}
     use_backend figures if {{ path /metrics }}
     default_backend replicas
 

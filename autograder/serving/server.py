@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import torch
 
 from course.kit.errors import ModelError
 from course.kit.serving import SamplingParams
+from course.kit.serving.access import Access
+from course.kit.serving.report import FailedOutput
 from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
@@ -21,6 +24,7 @@ from solutions.engine.backend import Kind, NoKernels, choose
 from solutions.engine.core import EngineCore
 from solutions.tokenizer import render_chat
 
+from .. import __version__
 from ..base import gc_tuning
 from ..base.errors import CourseError
 from ..lessons import find_day, lesson
@@ -37,12 +41,12 @@ NUMBERS: dict[str, Kind] = {"auto": "auto", "float32": torch.float32}
 
 def serve(
     *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
-    patience: float,
+    patience: float, key: str | None = None, origins: Sequence[str] = (),
 ) -> int:  # fmt: skip
     """Serve until a signal. Return the exit status. Raises CourseError, one line with the remedy.
 
     fd: the descriptor of a socket that already listens, used instead of host and port. The process that opened it announces the address.
-    dtype: one of NUMBERS.
+    dtype: one of NUMBERS. key, origins: as in `Access`.
     """
     try:
         # first: a user who has to name another port need not wait for a model
@@ -64,12 +68,16 @@ def serve(
         speed = asyncio.run(tokens_a_second(core, chosen.tokenizer.encode(SAID))) if measures else None
         if speed is not None:
             print(f"A single request gets {speed:.0f} tokens a second here, just measured; several at once get more in total.", flush=True)
-        served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len)
-        hosts = LOOPBACK if fd is None and host in LOOPBACK else None  # a router has checked already
-        server = Server(core, parts(found), served, max_waiting=max_waiting, hosts=hosts)
+        defaults = sampling_defaults(model)
+        if defaults:
+            values = " and ".join(f"{name} {value:g}" for name, value in defaults.items())
+            print(f"A request without {' or '.join(defaults)} gets {values}, as the model's makers advise.", flush=True)
+        served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len, defaults, version=__version__)
+        access = Access(LOOPBACK if fd is None and host in LOOPBACK else None, key, tuple(origins), routed=fd is not None)
+        server = Server(core, parts(found), served, max_waiting=max_waiting, access=access)
         try:
             gc_tuning.restore()
-            said = (lambda: announce(address(opened), served.name, host)) if fd is None else lambda: None
+            said = (lambda: announce(address(opened), served.name, host, keyed=key is not None)) if fd is None else lambda: None
             return run(server, opened, said, patience=patience)
         finally:
             core.close()
@@ -85,7 +93,10 @@ async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
     core.add("speed", ids, SamplingParams(max_tokens=NUM_MEASURED + 1, temperature=0.0))
     made, begin = 0, 0.0
     while core.has_work:
-        made += len(await core.step())
+        for output in await core.step():
+            if isinstance(output, FailedOutput):
+                raise output.error
+            made += 1
         begin = begin or time.perf_counter()
     return (made - 1) / (time.perf_counter() - begin) if made > NUM_MEASURED // 2 else None
 
@@ -123,6 +134,30 @@ def whose(own: dict[str, Any]) -> str:
     rest = [name for name in OWN if name not in own]
     line = f"Yours: {', '.join(own) or 'nothing yet'}."
     return f"{line} The course's, until yours pass their checks: {', '.join(rest)}." if rest else line
+
+
+SMOLLM2_DEFAULTS = {"temperature": 0.2, "top_p": 0.9}
+"""From the example on SmolLM2-135M-Instruct's model card. So small a model talks nonsense at temperature 1, which is the API's default."""
+
+
+def sampling_defaults(model: str) -> dict[str, float]:
+    """Return the temperature and top_p that a model's makers advise, as far as they do.
+
+    A folder's advice is in its generation_config.json.
+    """
+    if model == "smollm2":
+        return SMOLLM2_DEFAULTS
+    try:
+        advice = json.loads((Path(model).expanduser() / "generation_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    valid: dict[str, Callable[[float], bool]] = {"temperature": lambda value: 0 <= value <= 2, "top_p": lambda value: 0 < value <= 1}
+    found: dict[str, float] = {}
+    for name in valid.keys() & advice.keys() if isinstance(advice, dict) else ():
+        value = advice[name]
+        if isinstance(value, int | float) and not isinstance(value, bool) and valid[name](value):
+            found[name] = value
+    return found
 
 
 def model_name(model: str) -> str:

@@ -25,7 +25,9 @@ Two engines share one model (`packed`): `StaticEngine` decodes a static batch (D
 from solutions.engine.api import Answer, Engine, SamplingParams
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
-from solutions.engine.serving import NewToken, Parts, ServingEngine
+from solutions.engine.serving import Failure, NewToken, Parts, ServingEngine
 from solutions.engine.static import StaticEngine
 
-__all__ = ["Answer", "Engine", "NewToken", "PackedModel", "Parts", "Request", "SamplingParams", "ServingEngine", "StaticEngine"]
+__all__ = [
+    "Answer", "Engine", "Failure", "NewToken", "PackedModel", "Parts", "Request", "SamplingParams", "ServingEngine", "StaticEngine",
+]  # fmt: skip

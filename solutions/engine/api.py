@@ -19,8 +19,10 @@ from typing import Any, Literal
 import torch
 
 from course.kit import ChatMessage, Tokenizer, WeightsOnly
+from course.kit.errors import ModelError
 from solutions.engine.backend import Kind, choose
 from solutions.engine.sequence import Request
+from solutions.engine.serving import Failure
 from solutions.steering import StopStrings
 from solutions.tokenizer import StreamDecoder, render_chat
 
@@ -95,13 +97,15 @@ class Answer:
 class Writer:
     """A request whose tokens become text.
 
-    pieces: the text that has not been taken yet, in whole characters and without any part of a stop string.
+    pieces: the text that has not been taken yet, in whole characters and without any part of a stop string. error: the error that ended
+    the request, or None.
     """
 
     def __init__(self, request: Request, tokenizer: Tokenizer, stops: list[str]) -> None:
         self.request = request
         self.pieces: list[str] = []
         self.finish_reason: FinishReason | None = None
+        self.error: ModelError | None = None
         self._decoder, self._stops = StreamDecoder(tokenizer), StopStrings(stops)
 
     def push(self, token: int, ended: bool) -> None:
@@ -182,7 +186,8 @@ class Engine:
         The settings are params, or its fields by name: max_new_tokens=256, temperature=0.0, top_k, top_p, min_p, repetition_penalty,
         presence_penalty, frequency_penalty, seed, stop, eos_token_id. An answer ends after max_new_tokens, at a stop string, at the EOS, or
         when max_len leaves no room. Raises ValueError for invalid settings, an empty list, an empty or too long prompt, and an invalid
-        token, and TypeError for an object that is not a prompt. Nothing is computed in these cases.
+        token, and TypeError for an object that is not a prompt. Nothing is computed in these cases. Raises ModelError if the model's
+        logits for one of the prompts are not a distribution; open streams go on.
         """
         batch, alone = _separate(prompts)
         writers = self._writers_for(batch, alone, replace(params, **changes))
@@ -191,6 +196,9 @@ class Engine:
                 self._add(writer)
             while not all(writer.finish_reason for writer in writers):
                 self._step()
+                for writer in writers:
+                    if writer.error is not None:
+                        raise writer.error
         finally:
             for writer in writers:
                 self._forget(writer)
@@ -217,6 +225,8 @@ class Engine:
                     yield piece
                 elif writer.finish_reason:
                     return
+                elif writer.error is not None:
+                    raise writer.error
                 elif writer.request not in self._writers:
                     raise RuntimeError("this answer was cancelled: a step that it shared with other answers failed")
                 else:
@@ -240,6 +250,10 @@ class Engine:
             try:
                 for new in self._serving.step():
                     writer = self._writers[new.request]
+                    if isinstance(new, Failure):
+                        writer.error = new.error
+                        del self._writers[new.request]
+                        continue
                     writer.push(new.token, new.ended)
                     if writer.finish_reason and not new.ended:
                         self._serving.abort(new.request)

@@ -162,7 +162,7 @@ def _in_blocks(path: Path, name: str, size: Size) -> Choice:
         raise ModelError("stored as float weights, not in blocks")
     try:
         from solutions.engine.quantized import NAMES, QuantizedEngine, QuantizedModel, best_instruction_set, flatten_prompts
-        from solutions.engine.quantized.progress import compiling_is_told
+        from solutions.engine.quantized.progress import report_compiling
 
         isa = best_instruction_set()
     except (ImportError, RuntimeError) as error:
@@ -170,7 +170,7 @@ def _in_blocks(path: Path, name: str, size: Size) -> Choice:
     model = QuantizedModel(path, len(isa))
     max_len = _max_len(model.config, size.max_len)
     engine = QuantizedEngine(model=model, isa=isa, batch=size.rows, max_len=max_len, threads=size.threads)
-    with compiling_is_told():
+    with report_compiling():
         engine.compile()
     described: Any = SimpleNamespace(config=model.config, dtype=torch.float32, device=torch.device("cpu"))
     serving = ServingEngine(

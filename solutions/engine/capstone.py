@@ -5,7 +5,7 @@ from __future__ import annotations
 from course.kit import WeightsOnly
 from solutions.engine.packed import PackedModel
 from solutions.engine.sequence import Request
-from solutions.engine.serving import ServingEngine
+from solutions.engine.serving import Failure, ServingEngine
 
 BLOCK_SIZE = 16
 
@@ -46,6 +46,8 @@ class CapstoneEngine:
     def step(self) -> list[tuple[str, int]]:
         tokens = []
         for new in self._serving.step():
+            if isinstance(new, Failure):
+                raise new.error
             request_id = self._ids[new.request]
             tokens.append((request_id, new.token))
             if new.ended:

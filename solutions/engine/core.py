@@ -10,10 +10,11 @@ import torch
 
 from course.kit.serving import SamplingParams, TokenOutput
 from course.kit.serving.extras import Extras
+from course.kit.serving.report import FailedOutput, Report
 from solutions.engine.backend import Choice
 from solutions.engine.sampling import as_row, token_logprobs
 from solutions.engine.sequence import Request
-from solutions.engine.serving import NewToken
+from solutions.engine.serving import Failure, NewToken
 
 COLDEST = 1e-6
 """Lowest temperature at which an answer is drawn.
@@ -29,8 +30,9 @@ class EngineCore:
     additions and aborts are recorded and take effect after the step. An answer depends on its prompt, its parameters and its seed, and not
     on the other requests in the batch.
 
-    extras: {id of a request that is about to be added: its settings besides SamplingParams}. num_cached_tokens: the number of prompt tokens
-    so far that were found in the cache.
+    extras: {id of a request that is about to be added: its settings besides SamplingParams}. reports: {id of a request that is about to be
+    added: the object to be filled in before the request's first token is returned}. num_cached_tokens: the number of prompt tokens so far
+    that were found in the cache.
     """
 
     def __init__(self, chosen: Choice, *, threads: int) -> None:
@@ -42,8 +44,10 @@ class EngineCore:
         self._arriving: list[str] = []
         self._leaving: list[str] = []
         self.extras: dict[str, Extras] = {}
+        self.reports: dict[str, Report] = {}
+        self._reported: dict[Request, Report] = {}
         self.num_cached_tokens = 0
-        self._step: asyncio.Future[list[tuple[NewToken, TokenOutput]]] | None = None
+        self._step: asyncio.Future[list[tuple[NewToken | Failure, TokenOutput]]] | None = None
         # torch counts its threads for each thread that computes
         self._thread = ThreadPoolExecutor(1, "engine", initializer=torch.set_num_threads, initargs=(threads,))
 
@@ -74,25 +78,32 @@ class EngineCore:
         longest, room = len(prompt_ids) + params.max_tokens - 1, self.chosen.max_len  # the last token is said, and not read
         if not prompt_ids or params.max_tokens < 1 or longest > room:
             raise ValueError(f"{len(prompt_ids)} tokens of prompt and {params.max_tokens} of answer: the engine reads 1 to {room} in all")
-        extras = self.extras.pop(request_id, Extras())
+        extras, report = self.extras.pop(request_id, Extras()), self.reports.pop(request_id, Report())
         generator = torch.Generator(self.chosen.device)
         generator.seed() if params.seed is None else generator.manual_seed(params.seed)
+        eos = self.chosen.tokenizer.eos_token_id
         request = Request(
             list(prompt_ids),
             params.max_tokens,
-            eos_token_id=self.chosen.tokenizer.eos_token_id,
+            eos_token_id=None if extras.ignore_eos else eos,
             temperature=params.temperature if params.temperature >= COLDEST else 0.0,
             top_p=params.top_p if params.top_p < 1 else None,
             generator=generator,
             top_k=extras.top_k,
             min_p=extras.min_p or None,
+            typical_p=extras.typical_p if extras.typical_p < 1 else None,
             repetition_penalty=extras.repetition_penalty,
             presence_penalty=extras.presence_penalty,
             frequency_penalty=extras.frequency_penalty,
             logit_bias=extras.logit_bias,
+            stop_token_ids=extras.stop_token_ids,
+            min_tokens=extras.min_tokens,
+            late_token_ids=extras.stop_token_ids if eos is None else (eos, *extras.stop_token_ids),
             salt=extras.salt,
+            prompt_top=report.prompt_top,
         )
         self._requests[request_id], self._ids[request], self._asked[request_id] = request, request_id, params
+        self._reported[request] = report
         self._arriving.append(request_id)
         self._settle()
 
@@ -109,7 +120,8 @@ class EngineCore:
         """Run one step for all running requests, and return a token for each request whose whole text has been read.
 
         The event loop runs other tasks meanwhile. A cancelled step continues in its thread; the next call waits for that step and returns
-        its tokens. If a step raises, the running requests are given up, because the step did not write their keys and values.
+        its tokens. A request whose logits are not a distribution ends with an output that has an error, and the other requests go on. If a
+        step raises, the running requests are given up, because the step did not write their keys and values.
         """
         if self._step is None:
             self._settle()
@@ -128,8 +140,12 @@ class EngineCore:
                     self._serving.abort(request)
             self._end_step(given_up)
             raise
-        self.num_cached_tokens += sum(new.request.num_cached or 0 for new, _ in made if len(new.request.output) == 1)
-        self._end_step([new.request for new, _ in made if new.ended])
+        tokens = [new for new, _ in made if isinstance(new, NewToken)]
+        for request in (new.request for new in tokens if len(new.request.output) == 1):
+            report = self._reported[request]
+            report.num_cached, report.prompt = request.num_cached, request.prompt_logprobs
+            self.num_cached_tokens += request.num_cached or 0
+        self._end_step([new.request for new, _ in made if isinstance(new, Failure) or new.ended])
         return [output for _, output in made]
 
     def _end_step(self, ended: list[Request]) -> None:
@@ -143,14 +159,17 @@ class EngineCore:
         self._thread.shutdown()
         self.chosen.close()
 
-    def _compute(self) -> list[tuple[NewToken, TokenOutput]]:
+    def _compute(self) -> list[tuple[NewToken | Failure, TokenOutput]]:
         """Run a step in the worker thread, and return its tokens with their log-probabilities.
 
         While this runs, no request of the scheduler is removed.
         """
-        outputs = []
+        outputs: list[tuple[NewToken | Failure, TokenOutput]] = []
         for new in self._serving.step():
             request_id = self._ids[new.request]
+            if isinstance(new, Failure):
+                outputs.append((new, FailedOutput(request_id, -1, error=new.error)))
+                continue
             logprob, best = token_logprobs(as_row(new.logits), new.token, self._asked[request_id].logprobs or 0)
             outputs.append((new, TokenOutput(request_id, new.token, logprob, best)))
         return outputs
@@ -168,5 +187,5 @@ class EngineCore:
         self._leaving, self._arriving = [], []
 
     def _forget(self, request_id: str) -> None:
-        del self._asked[request_id]
-        del self._ids[self._requests.pop(request_id)]
+        request = self._requests.pop(request_id)
+        del self._asked[request_id], self._ids[request], self._reported[request]

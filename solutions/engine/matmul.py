@@ -68,20 +68,20 @@ class Way:
     """A way to multiply.
 
     prepare: weight (out, in) -> its prepared form. multiply: rows (R, in), the prepared form -> (R, out). Either function may raise if the
-    machine does not support this way. kept: the name of the prepared form; ways with the same name share the form. fits: returns True if
+    machine does not support this way. form: the name of the prepared form; ways with the same name share the form. fits: returns True if
     this weight may be stored in that form. from_blocks: whether `prepare` gets the file's blocks of the weight (`Blocks`) instead of the
     weight.
     """
 
     name: str
-    kept: str
+    form: str
     prepare: Callable[[Tensor], Any]
     multiply: Callable[[Tensor, Any], Tensor]
     dtypes: tuple[torch.dtype, ...] = tuple(TOLERANCE)
     fits: Callable[[Tensor], bool] = lambda weight: True
     from_blocks: bool = False
 
-    def keep(self, weight: Tensor, blocks: Blocks) -> Any:
+    def form_of(self, weight: Tensor, blocks: Blocks) -> Any:
         """Return the prepared form of a weight. Raises LookupError if `from_blocks` is set and the weight has no blocks."""
         if self.from_blocks and blocks is None:
             raise LookupError(f"{self.name} multiplies with a file's blocks, but this weight has none")
@@ -108,7 +108,7 @@ WAYS = (
         "packed",
         "packed",
         lambda weight: torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 16),
-        lambda x, kept: torch.ops.mkldnn._linear_pointwise(x, kept, None, "none", [], ""),
+        lambda x, packed: torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], ""),
         (torch.float32, *HALVES),
     ),
     Way("as float32", "", _as_it_is, lambda x, weight: linear(x.float(), weight.float()).to(x.dtype), HALVES),
@@ -116,11 +116,11 @@ WAYS = (
         "fp16",
         "fp16",
         lambda weight: torch.ops.quantized.linear_prepack_fp16(weight.float().contiguous(), None),
-        lambda x, kept: torch.ops.quantized.linear_dynamic_fp16(x.float(), kept).to(x.dtype),
+        lambda x, packed: torch.ops.quantized.linear_dynamic_fp16(x.float(), packed).to(x.dtype),
         (torch.float32, *HALVES),
         _float16_holds,
     ),
-    Way("transposed", "transposed", lambda weight: weight.T.contiguous(), lambda x, kept: x @ kept, (torch.float32, torch.float64)),
+    Way("transposed", "transposed", lambda weight: weight.T.contiguous(), lambda x, weight: x @ weight, (torch.float32, torch.float64)),
 )
 
 
@@ -133,40 +133,40 @@ class Product:
         F.linear replaces a way that raises or whose results differ too much for this weight.
         """
         forms: dict[str, Any] = {}
-        kept: list[tuple[Way, Any]] = []
+        chosen: list[tuple[Way, Any]] = []
         for way in ways:
             try:
                 fits = way is LINEAR or way.fits(weight)
-                if fits and way.kept not in forms:
-                    forms[way.kept] = way.keep(weight, blocks)
-                fits = fits and (way is LINEAR or is_near(way, forms[way.kept], weight, 3))
+                if fits and way.form not in forms:
+                    forms[way.form] = way.form_of(weight, blocks)
+                fits = fits and (way is LINEAR or is_near(way, forms[way.form], weight, 3))
             except Exception:
                 fits = False
-            kept.append((way, forms[way.kept]) if fits else (LINEAR, weight))
-        self.names = tuple(way.name for way, _ in kept)
-        self._at = [(way.multiply, form) for way, form in kept]
+            chosen.append((way, forms[way.form]) if fits else (LINEAR, weight))
+        self.names = tuple(way.name for way, _ in chosen)
+        self._at = [(way.multiply, prepared) for way, prepared in chosen]
 
     def __call__(self, x: Tensor) -> Tensor:
         rows = x.reshape(-1, x.shape[-1])
         place = 0
         for bound in BOUNDS:
             place += len(rows) > bound
-        multiply, kept = self._at[place]
-        return multiply(rows, kept).view(*x.shape[:-1], -1)
+        multiply, prepared = self._at[place]
+        return multiply(rows, prepared).view(*x.shape[:-1], -1)
 
 
-def is_near(way: Way, kept: Any, weight: Tensor, rows: int) -> bool:
+def is_near(way: Way, prepared: Any, weight: Tensor, rows: int) -> bool:
     """Return True if the results equal F.linear's up to the order of summation.
 
     For 16-bit weights F.linear is computed in float32 and its result rounded.
     """
     generator = torch.Generator().manual_seed(rows)
     x = torch.randn(rows, weight.shape[1], generator=generator).to(weight.dtype)
-    due = linear(x.float(), weight.float()).to(x.dtype) if x.dtype in HALVES else linear(x, weight)
-    got = way.multiply(x, kept)
-    if got.shape != due.shape or got.dtype != due.dtype:
+    expected = linear(x.float(), weight.float()).to(x.dtype) if x.dtype in HALVES else linear(x, weight)
+    got = way.multiply(x, prepared)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
         return False
-    distance, length = ((each.double()).norm().item() for each in (got.double() - due.double(), due))
+    distance, length = ((each.double()).norm().item() for each in (got.double() - expected.double(), expected))
     return distance <= TOLERANCE[weight.dtype] * length  # false for nan
 
 
@@ -227,7 +227,7 @@ class Products:
     @property
     def plain(self) -> bool:
         """Return True if every weight is stored unchanged, as a compiler needs it."""
-        return all(self.ways[name].kept == "" for names in self.choices.values() for name in names)
+        return all(self.ways[name].form == "" for names in self.choices.values() for name in names)
 
     def _ways(self, pool: Pool, share: float, samples: Sequence[int]) -> list[Way]:
         count = len(SAMPLES)
@@ -276,9 +276,9 @@ class Products:
         A way that is wrong for one number of rows is not used at all.
         """
         try:
-            if way.kept not in forms:
-                forms[way.kept] = [way.keep(weight, stored) for weight, stored in pool]
-            return all(is_near(way, forms[way.kept][0], pool[0][0], rows) for rows in samples)
+            if way.form not in forms:
+                forms[way.form] = [way.form_of(weight, stored) for weight, stored in pool]
+            return all(is_near(way, forms[way.form][0], pool[0][0], rows) for rows in samples)
         except Exception:  # whatever it is that this processor, or this build of torch, does not have
             return False
 
@@ -287,16 +287,16 @@ class Products:
 
         The lower quartiles of the timings are compared, because disturbances only make a timing longer.
         """
-        theirs, mine = forms[best.kept], forms[way.kept]
+        theirs, mine = forms[best.form], forms[way.form]
         count = len(mine)
         best.multiply(x, theirs[0])
         way.multiply(x, mine[0])  # what a first call prepares is not timed
         took: tuple[list[float], list[float]] = ([], [])
         end = self.clock() + seconds
         for turn in range(TURNS):
-            for times, each, form in ((took[0], best, theirs[turn % count]), (took[1], way, mine[(turn + count // 2) % count])):
+            for times, each, prepared in ((took[0], best, theirs[turn % count]), (took[1], way, mine[(turn + count // 2) % count])):
                 start = self.clock()
-                each.multiply(x, form)
+                each.multiply(x, prepared)
                 times.append(self.clock() - start)
             if turn + 1 >= FEWEST and (min(took[1]) > HOPELESS * max(took[0]) or self.clock() > end):
                 break

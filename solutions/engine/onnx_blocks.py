@@ -85,7 +85,7 @@ def _one_pool() -> None:
     onnxruntime.set_global_thread_pool_sizes(1, 1)
 
 
-WAY = Way(NAME, "blocks", BlockProduct, lambda x, kept: kept(x), (torch.float32,), from_blocks=True)
+WAY = Way(NAME, "blocks", BlockProduct, lambda x, product: product(x), (torch.float32,), from_blocks=True)
 
 
 # ---- the graph, in ONNX's own bytes --------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from solutions.continuous_batching import Flat
-from solutions.engine.block_manager import PagedKV, PagedSequence, block_tables, read_blocks
+from solutions.engine.block_manager import PagedKV, PagedSequence, block_tables, read_blocks, unused_slots
 from solutions.engine.packed import PackedModel, Rotation, additive
+from solutions.engine.sequence import FlatWanted
 
 
 @dataclass
@@ -40,12 +41,18 @@ class Runner:
 
     @torch.no_grad()
     def __call__(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
-        """Return the logits after each chunk's last token, (R, V), and write the keys and values of the N new tokens."""
+        """Return the logits after each wanted token, (W, V), and write the keys and values of the N new tokens.
+
+        A flat without wanted tokens wants each chunk's last one.
+        """
         model, kv, device = self.model, self.kv, self.model.device
         groups = group_chunks(flat, sequences, kv.block_size, device, model.dtype)
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         new = torch.cat([s.slots(s.length - n) for s, n in zip(sequences, sizes, strict=True)]).to(device)
-        last = torch.tensor(flat.bounds[1:], device=device) - 1
+        if len(unused := unused_slots(sequences, sizes)):
+            for memory in (kv.keys, kv.values):
+                memory.index_fill_(1, unused.to(device), 0)
+        wanted = torch.tensor(flat.wanted if isinstance(flat, FlatWanted) else [end - 1 for end in flat.bounds[1:]], device=device)
         positions = flat.positions.to(device).unsqueeze(0)
         cos, sin = self.rotation(positions)  # (1, N, 1, Dh)
         x = model.embed_tokens[flat.ids.to(device)]  # (1, N, D)
@@ -54,7 +61,7 @@ class Runner:
             kv.write(index, new, k[0].transpose(0, 1), v[0].transpose(0, 1))  # (1, K, N, Dh) -> (N, K, Dh)
             mixed = self.attend(index, q[0], groups).unsqueeze(0)
             if layer is model.layers[-1]:  # nobody reads what it makes of the other tokens
-                x, mixed = x[:, last], mixed[:, :, last]
+                x, mixed = x[:, wanted], mixed[:, :, wanted]
             x = model.after_attention(x, mixed, layer)
         return model.logits(x[0])
 

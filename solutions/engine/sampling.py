@@ -42,17 +42,25 @@ def as_row(logits: Tensor) -> Row:
 
 
 def drawn(
-    row: Row, u: float, *, temperature: float, min_p: float | None = None, top_k: int | None = None, top_p: float | None = None
+    row: Row,
+    u: float,
+    *,
+    temperature: float,
+    min_p: float | None = None,
+    top_k: int | None = None,
+    typical_p: float | None = None,
+    top_p: float | None = None,
 ) -> int:
     """Return the token at u on the cumulative scale of the filtered probabilities.
 
-    The order is temperature, min-p, top-k, top-p. u is in [0, 1), and temperature > 0. None switches a filter off; a value that filters
-    nothing out has the same effect. The settings are those of `Request`, which rejects invalid ones. Raises ModelError for a row that is
-    not a distribution: its maximum is NaN or infinite.
+    The order is temperature, min-p, top-k, typical-p, top-p. u is in [0, 1), and temperature > 0. None switches a filter off; a value that
+    filters nothing out has the same effect. The settings are those of `Request`, which rejects invalid ones. Raises ModelError for a row
+    that is not a distribution: its maximum is NaN or infinite.
     """
     require_numbers(row, row.argmax())
     with np.errstate(over="ignore", under="ignore"):
-        weights = np.exp((row - row.max()) / max(temperature, COLDEST))  # the most probable has 1
+        scaled = (row - row.max()) / max(temperature, COLDEST)
+        weights = np.exp(scaled)  # the most probable has 1
     kept: Ids | None = np.flatnonzero(weights >= min_p) if min_p else None
     if top_k is not None and top_k < len(row):
         ids = above(weights, lambda found: len(found) >= top_k) if kept is None else kept
@@ -60,6 +68,8 @@ def drawn(
             logits = row[ids]
             ids = ids[logits >= np.partition(logits, -top_k)[-top_k]]
         kept = ids
+    if typical_p is not None and typical_p < 1:
+        kept = typical(scaled, np.flatnonzero(weights) if kept is None else kept[weights[kept] > 0], typical_p)
     if top_p is not None and top_p < 1:
         mass = top_p * float((weights if kept is None else weights[kept]).sum(dtype=np.float64))
         ids = above(weights, lambda found: weights[found].sum(dtype=np.float64) >= mass) if kept is None else kept
@@ -71,6 +81,23 @@ def drawn(
     return int(kept[_first_above(weights[kept], u)])
 
 
+def typical(logits: Row, ids: Ids, mass: float) -> Ids:
+    """Return the tokens among ids that Day 6's `typical_probs` keeps if there are no other tokens, in order of their ids.
+
+    logits (V,): at most 0, and not -inf for any of ids.
+    """
+    probs = np.exp(logits[ids], dtype=np.float64)
+    total = probs.sum()
+    probs /= total
+    surprisal = np.log(total) - logits[ids]
+    distance = np.abs(surprisal - probs @ surprisal)
+    with np.errstate(under="ignore"):
+        nearest = above(np.exp(-distance), lambda found: probs[found].sum() >= mass)
+    nearest = nearest[np.argsort(distance[nearest], kind="stable")]
+    before = np.cumsum(probs[nearest]) - probs[nearest]  # gathered by the nearer ones
+    return np.sort(ids[nearest[before < mass]])
+
+
 def require_numbers(rows: Row, best: Any) -> None:
     """Raise ModelError if the best logit of a row is not finite.
 
@@ -78,8 +105,12 @@ def require_numbers(rows: Row, best: Any) -> None:
     """
     highest = np.take_along_axis(np.atleast_2d(rows), np.reshape(best, (-1, 1)), -1)
     if not np.isfinite(highest).all():
-        found = highest[~np.isfinite(highest)][0]
-        raise ModelError(f"the model's best logit is {found}: its weights are damaged, or too large for {rows.dtype}")
+        raise damaged(highest[~np.isfinite(highest)][0])
+
+
+def damaged(highest: Any) -> ModelError:
+    """Return the error for a row whose best logit is not finite."""
+    return ModelError(f"the model's best logit is {highest}: its weights are damaged, or too large for {highest.dtype}")
 
 
 def token_logprobs(row: Row, token: int, k: int) -> tuple[float, list[tuple[int, float]]]:

@@ -10,7 +10,7 @@ import hashlib
 from solutions import continuous_batching
 from solutions.continuous_batching import Plan, abort, feed_running
 from solutions.engine.sequence import Request
-from solutions.paging import start_sequence
+from solutions.paging import PagedSequence, start_sequence
 
 __all__ = ["Plan", "Scheduler", "abort", "update"]
 
@@ -28,12 +28,16 @@ class Scheduler(continuous_batching.Scheduler):
 def admit(scheduler: Scheduler, plan: Plan) -> None:
     """Admit waiting requests as Day 14's `admit` does.
 
-    On Day 14 all texts share the pool's known blocks. In this engine only texts with the same salt share blocks.
+    On Day 14 all texts share the pool's known blocks. In this engine only texts with the same salt share blocks, and a request that reads
+    its prompt takes over none.
     """
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
         request = scheduler.waiting[0]
         assert isinstance(request, Request)
-        sequence = start_sequence(scheduler.pool, request.tokens, scheduler.block_size, request.salt)
+        if request.reads_prompt:  # logits are not in the cache
+            sequence = PagedSequence(scheduler.pool, scheduler.block_size)
+        else:
+            sequence = start_sequence(scheduler.pool, request.tokens, scheduler.block_size, request.salt)
         n = min(len(request.tokens) - sequence.length, scheduler.token_budget - plan.num_tokens)
         if sequence.blocks_for(n) > scheduler.pool.num_free:
             sequence.free()
@@ -57,7 +61,7 @@ def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]
         if request.remaining:
             continue
         request.output.append(token)
-        if token == request.eos_token_id or len(request.output) == request.max_new_tokens:
+        if request.ends_with(token):
             scheduler.running.remove(request)
             request.sequence.free()
             request.sequence = None

@@ -10,16 +10,17 @@ import torch
 from torch import Tensor
 
 from course.kit import WeightsOnly
-from solutions.continuous_batching import Flat, flatten_chunks
+from course.kit.errors import ModelError
+from solutions.continuous_batching import Flat
 from solutions.engine import scheduler as rules
 from solutions.engine.block_manager import PagedKV, PagedSequence, PrefixPool
 from solutions.engine.packed import PackedModel, pack
 from solutions.engine.runner import Runner
 from solutions.engine.scheduler import Plan, Scheduler
-from solutions.engine.sequence import Request, next_tokens
+from solutions.engine.sequence import FlatWanted, Request, flatten_wanted, next_tokens
 
 Forward = Callable[[Any, Flat, list[PagedSequence], PagedKV], Tensor]
-"""A pass like `forward_ragged`: (model, flat, sequences, kv) -> logits (R, V)."""
+"""A pass like `forward_ragged`: (model, flat, sequences, kv) -> logits (R, V), or (W, V) for a flat with W wanted tokens."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Parts:
     scheduler: Callable[..., Scheduler] = Scheduler
     update: Callable[[Scheduler, Plan, list[int]], list[Any]] = rules.update
     abort: Callable[[Scheduler, Request], None] = rules.abort
-    flatten: Callable[[list[Any]], Any] = flatten_chunks
+    flatten: Callable[[list[Any]], Any] = flatten_wanted
     forward: Forward | None = None
 
 
@@ -52,6 +53,14 @@ class NewToken:
     token: int
     ended: bool
     logits: Tensor = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """A request that a step has ended without a token, because its row of logits is not a distribution."""
+
+    request: Request
+    error: ModelError
 
 
 class ServingEngine:
@@ -109,31 +118,65 @@ class ServingEngine:
         self._abort(self.scheduler, request)
 
     @torch.no_grad()
-    def step(self) -> list[NewToken]:
+    def step(self) -> list[NewToken | Failure]:
         """Schedule, run one pass, draw and update; return the new tokens in the plan's order, or [] if there is nothing to feed.
 
-        If the pass raises, its keys and values are missing, and the requests that it fed must be given up (`abort`).
+        A request whose row of logits is not a distribution ends with a `Failure`, also in the middle of its prompt. The failures come
+        first. If the pass raises, its keys and values are missing, and the requests that it fed must be given up (`abort`).
         """
         plan = self.scheduler.schedule()
         if not plan.chunks:
             return []
-        logits = self._forward(self._flatten(plan.chunks), [request.sequence for request, _ in plan.chunks])
+        flat = self._flatten(plan.chunks)
+        logits = self._forward(flat, [request.sequence for request, _ in plan.chunks])
+        if isinstance(flat, FlatWanted) and len(flat.wanted) > len(plan.chunks):
+            logits = without_prompts(plan, logits)
         fed: list[Any] = [request for request, _ in plan.chunks]
         for request, (_, n) in zip(fed, plan.chunks, strict=True):
-            if request.num_cached is None:  # its first chunk: what lies before it was found
+            if request.num_cached is None:  # its first chunk: the tokens before it were in the cache
                 request.num_cached = request.sequence.length - n
-        lengths = [len(request.output) for request in fed]
-        ended = self._update(self.scheduler, plan, next_tokens(plan.chunks, logits))
-        return [
-            NewToken(request, request.output[-1], request in ended, row)
-            for request, length, row in zip(fed, lengths, logits, strict=True)
-            if len(request.output) > length
+        made = next_tokens(plan.chunks, logits)
+        failures = [Failure(request, error) for request, error in zip(fed, made, strict=True) if isinstance(error, ModelError)]
+        for failure in failures:
+            self._fail(failure.request)
+        whole = [row for row, token in enumerate(made) if not isinstance(token, ModelError)]
+        plan.chunks = [plan.chunks[row] for row in whole]
+        lengths = [len(fed[row].output) for row in whole]
+        ended = self._update(self.scheduler, plan, [token for token in made if not isinstance(token, ModelError)])
+        tokens = [
+            NewToken(fed[row], fed[row].output[-1], fed[row] in ended, logits[row])
+            for row, length in zip(whole, lengths, strict=True)
+            if len(fed[row].output) > length
         ]
+        return [*failures, *tokens]
+
+    def _fail(self, request: Request) -> None:
+        """Forget a request whose keys and values may not be numbers: no other request may find its blocks."""
+        for block in request.sequence.blocks:
+            self.pool.forget(block)
+        self.abort(request)
 
     def generate(self, requests: list[Request]) -> list[list[int]]:
-        """Add the requests, step until none waits or runs, and return their outputs."""
+        """Add the requests, step until none waits or runs, and return their outputs. Raises ModelError if one of them fails."""
         for request in requests:
             self.add(request)
         while self.has_work:
-            self.step()
+            for new in self.step():
+                if isinstance(new, Failure):
+                    raise new.error
         return [request.output for request in requests]
+
+
+def without_prompts(plan: Plan, logits: Tensor) -> Tensor:
+    """Give the requests that read their prompts their rows of logits (W, V), and return the rows after each chunk's last token, (R, V)."""
+    ends, end = [], 0
+    for request, n in plan.chunks:
+        assert isinstance(request, Request)
+        start, end = end, end + (n if request.reads_prompt else 1)
+        if request.reads_prompt:
+            try:
+                request.add_prompt_logprobs(request.sequence.length - n, logits[start:end])
+            except ModelError:  # the request fails as if its last row was damaged
+                logits[end - 1] = torch.nan
+        ends.append(end - 1)
+    return logits[ends]

@@ -485,6 +485,21 @@ def test_a_request_gets_the_same_logits_alone_and_among_others(smollm2):
 
 @needs_amx
 @pytest.mark.slow
+def test_a_cache_full_of_nan_changes_no_bit(model, ids):
+    """As a request that failed leaves it: AMX multiplies 32 values at a time, those after the end of the text with 0."""
+    one = engine(model, batch=2)
+    for length in (16, 31, 33, 128):
+        rows, got = torch.tensor([ids[:length]] * 2), []
+        for content in (0, np.nan):
+            for cache in one.cache:
+                cache[:] = np.float16(content).view(np.uint16)
+            got.append(torch.cat([one.prefill(rows), one.decode(rows[:, -1:])]))
+        assert torch.equal(*got)
+    one.close()
+
+
+@needs_amx
+@pytest.mark.slow
 def test_ten_prompts_are_answered_alike_with_amx_and_without(asked_for, model, smollm2):
     answers = {}
     for state in ("on", "off"):

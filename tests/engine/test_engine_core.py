@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
+from course.kit import WeightsOnly
 from course.kit.serving import SamplingParams
+from course.kit.serving.extras import Extras
+from course.kit.serving.report import FailedOutput
 from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 from solutions.serving import AsyncEngine
@@ -221,3 +228,158 @@ def test_the_async_engine_drives_it_to_the_end(core):
     free = core.num_free_blocks
     assert all(len(tokens) == 5 for tokens in asyncio.run(play()))
     assert core.num_free_blocks == free
+
+
+def test_the_engine_itself_ends_an_answer_at_a_stop_token(core):
+    async def play(extras: Extras) -> list[int]:
+        core.extras["a"] = extras
+        core.add("a", [5, 6, 7], GREEDY)
+        return (await finish(core))["a"]
+
+    whole = asyncio.run(play(Extras()))
+    assert (len(whole), whole.index(whole[3])) == (5, 3)
+    assert asyncio.run(play(Extras(stop_token_ids=(whole[3],)))) == whole[:4]
+    assert len(asyncio.run(play(Extras(stop_token_ids=(whole[3],), min_tokens=5)))) == 5
+    eos = core.chosen.tokenizer.eos_token_id
+    biased = {"logit_bias": ((eos, 100.0),)}
+    assert asyncio.run(play(Extras(**biased))) == [eos]
+    assert asyncio.run(play(Extras(**biased, ignore_eos=True))) == [eos] * 5
+    assert asyncio.run(play(Extras(**biased, min_tokens=3)))[3:] == [eos]
+
+
+# ---- a row of logits that is not a distribution -----------------------------------------------------------------------
+
+BAD = 900
+"""A token whose embedding is NaN: its keys and values are NaN, and all logits after it."""
+PROMPTS = {"a": [5, 6, 7], "b": list(range(20, 60)), "c": list(range(100, 117)), "d": [9] * 16}
+DRAWN = SamplingParams(max_tokens=12, temperature=1.1, top_p=0.95, seed=3)
+
+
+def damaged() -> WeightsOnly:
+    model = tiny()
+    embedding = model.weights.embed_tokens.clone()
+    embedding[BAD] = math.nan
+    return WeightsOnly(model.config, replace(model.weights, embed_tokens=embedding), lambda: model.tokenizer)
+
+
+@contextmanager
+def core_of(model: WeightsOnly, rows: int = 8) -> Iterator[EngineCore]:
+    core = EngineCore(choose(model, "auto", rows=rows, max_len=96, threads=1), threads=1)
+    try:
+        yield core
+    finally:
+        core.close()
+
+
+async def outcomes(core: EngineCore) -> tuple[dict[str, list[int]], dict[str, Exception]]:
+    """Steps while there is work -> each request's tokens, and the errors."""
+    made: dict[str, list[int]] = {}
+    errors: dict[str, Exception] = {}
+    while core.has_work:
+        for output in await core.step():
+            if not isinstance(output, FailedOutput):
+                made.setdefault(output.request_id, []).append(output.token_id)
+            else:
+                errors[output.request_id] = output.error
+    return made, errors
+
+
+@pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
+def test_a_nan_ends_its_own_request_and_leaves_the_others_their_answers(params):
+    """Before, between and after the others in the step, in a prompt of one block, of several, and in the middle of a prompt."""
+    bad = {"bad first": [BAD], "bad of several blocks": [*range(40, 80), BAD, *range(7)], "bad last": [BAD, 5, 6]}
+
+    async def play(core: EngineCore, prompts: dict[str, list[int]]) -> tuple[dict[str, list[int]], dict[str, Exception]]:
+        for name, ids in prompts.items():
+            core.add(name, ids, params)
+        return await outcomes(core)
+
+    with core_of(damaged()) as core:
+        free = core.num_free_blocks
+        want, none = asyncio.run(play(core, PROMPTS))
+        assert none == {}
+    names = ["bad first", "a", "b", "bad of several blocks", "c", "d", "bad last"]
+    with core_of(damaged()) as core:
+        made, errors = asyncio.run(play(core, {name: {**PROMPTS, **bad}[name] for name in names}))
+        assert made == want
+        assert errors.keys() == bad.keys()
+        assert all("best logit is nan" in str(error) for error in errors.values())
+        assert (core.num_waiting, core.num_running, core.num_free_blocks, core._requests, core._ids) == (0, 0, free, {}, {})
+
+
+def test_a_block_that_held_nan_is_as_good_as_any_other():
+    """Some blocks hold NaN that failed requests left, then all blocks hold NaN or infinity: later requests get their answers."""
+
+    async def ask(core: EngineCore, prompts: dict[str, list[int]]) -> tuple[dict[str, list[int]], dict[str, Exception]]:
+        for name, ids in prompts.items():
+            core.add(name, ids, GREEDY)
+        return await outcomes(core)
+
+    with core_of(damaged()) as core:
+        want = asyncio.run(ask(core, PROMPTS))
+        assert want[1] == {}
+    with core_of(damaged()) as core:
+        memory = core._serving._forward.kv
+        for _ in range(3):
+            made, errors = asyncio.run(ask(core, {f"bad {i}": [BAD, *range(20 + i, 100 + i)] for i in range(8)}))
+            assert (made, len(errors)) == ({}, 8)
+        assert memory.values.isnan().any(-1).any(-1).any(0).sum() > 200
+        assert asyncio.run(ask(core, PROMPTS)) == want
+        for stale in (math.nan, math.inf, -math.inf):
+            memory.keys.fill_(stale)
+            memory.values.fill_(stale)
+            core._serving.pool.block_of.clear()  # no prefix of the requests before is found
+            core._serving.pool.key_of.clear()
+            assert asyncio.run(ask(core, PROMPTS)) == want
+
+
+def test_no_request_finds_the_blocks_of_one_that_failed():
+    """A prompt's first block goes bad in memory after the first of three chunks: it has been published by then."""
+    prompt = [i % 800 + 5 for i in range(700)]
+    params = SamplingParams(max_tokens=3, temperature=0)
+
+    async def ask(core: EngineCore) -> tuple[dict[str, list[int]], dict[str, Exception]]:
+        core.add("it", prompt, params)
+        return await outcomes(core)
+
+    chosen = choose(tiny(), "auto", rows=2, max_len=720, threads=1)
+    core = EngineCore(chosen, threads=1)
+    try:
+        forward = core._serving._forward
+
+        def spoiling(flat: Any, sequences: Any) -> Any:
+            logits = forward(flat, sequences)
+            forward.kv.values[:, sequences[0].slots(0, 16)] = math.nan
+            return logits
+
+        core._serving._forward = spoiling
+        made, errors = asyncio.run(ask(core))
+        assert (made, list(errors)) == ({}, ["it"])
+        assert core._serving.pool.block_of == {}
+        core._serving._forward = forward
+        made, errors = asyncio.run(ask(core))
+        assert (len(made["it"]), errors, core.num_cached_tokens) == (3, {}, 0)
+    finally:
+        core.close()
+
+
+def test_a_request_that_fails_after_some_tokens_keeps_them(core):
+    """The tokens so far have been said; the error comes after them."""
+    forward, count = core._serving._forward, itertools.count()
+
+    def nan_in_the_third_step(*arguments: Any) -> Any:
+        logits = forward(*arguments)
+        if next(count) == 2:
+            logits[0, 17] = math.nan
+        return logits
+
+    async def play() -> tuple[dict[str, list[int]], dict[str, Exception]]:
+        core.add("fails", [5, 6, 7], GREEDY)
+        core.add("goes on", [5, 6, 8], GREEDY)
+        return await outcomes(core)
+
+    want, _ = asyncio.run(play())
+    core._serving._forward = nan_in_the_third_step
+    made, errors = asyncio.run(play())
+    assert made == {"fails": want["fails"][:2], "goes on": want["goes on"]}
+    assert list(errors) == ["fails"]

@@ -374,18 +374,18 @@ def test_one_line_says_which_engine_it_is(tiny, capsys):
         assert line == made.description in repr(made)
 
 
-def test_what_is_compiled_is_told_and_what_is_there_is_not(capsys):
+def test_compiling_is_reported_and_loading_is_not(capsys):
     from numba import njit
 
-    from solutions.engine.quantized.progress import compiling_is_told
+    from solutions.engine.quantized.progress import report_compiling
 
     doubled = njit(lambda x: 2 * x)
-    with compiling_is_told():
+    with report_compiling():
         doubled(1)
     out = capsys.readouterr().out
     assert out.startswith("Engine: compiling the kernels, once")
     assert out.endswith(" s\n")
-    with compiling_is_told():
+    with report_compiling():
         doubled(2)
     assert capsys.readouterr().out == ""
 
@@ -467,5 +467,21 @@ def test_a_damaged_models_answer_is_an_error_and_no_token_without_end(tiny):
     for settings in ({}, {"temperature": 1.0, "seed": 1}, {"temperature": 1.0, "top_p": 0.9, "seed": 1}):
         with pytest.raises(ModelError, match="the model's best logit is nan: its weights are damaged"):
             engine.generate("Once", max_new_tokens=3, **settings)
+    assert not engine._serving.has_work
     with pytest.raises(ModelError, match="best logit is nan"):
         StaticEngine(broken, batch=1, max_len=16).generate([[1, 2]], 3)
+
+
+def test_a_nan_ends_one_stream_and_the_other_goes_on(tiny):
+    embedding = tiny.weights.embed_tokens.clone()
+    embedding[5] = math.nan
+    engine = Engine(WeightsOnly(tiny.config, replace(tiny.weights, embed_tokens=embedding), lambda: tiny.tokenizer))
+    want = engine.generate([10, 20, 30], max_new_tokens=12).text
+    stream = engine.stream([10, 20, 30], max_new_tokens=12)
+    said = next(stream)
+    with pytest.raises(ModelError, match="best logit is nan"):
+        engine.generate([[10, 20], [5, 6], [10, 21]], max_new_tokens=3)
+    with pytest.raises(ModelError, match="best logit is nan"):
+        next(engine.stream([5, 6]))
+    assert said + "".join(stream) == want
+    assert not engine._serving.has_work

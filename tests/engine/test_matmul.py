@@ -36,9 +36,9 @@ class Clock:
 def way(clock, name, milliseconds, multiply=linear, fits=lambda weight: True):
     """A way that takes so long beside the one millisecond, with a form of its own."""
 
-    def timed(x, kept):
+    def timed(x, prepared):
         clock.now += 1e-3 * (milliseconds(len(x)) if callable(milliseconds) else milliseconds)
-        return multiply(x, kept)
+        return multiply(x, prepared)
 
     return Way(name, name, lambda weight: weight, timed, fits=fits)
 
@@ -63,7 +63,7 @@ def test_each_number_of_rows_has_its_own():
     products, made = chosen(few, many, clock=clock)
     assert products.choices == {(24, 16): ("few", "few", "many", "many")}
     calls = []
-    forms = [replace(each, multiply=lambda x, kept, name=each.name: calls.append(name) or linear(x, kept)) for each in (few, many)]
+    forms = [replace(each, multiply=lambda x, prepared, name=each.name: calls.append(name) or linear(x, prepared)) for each in (few, many)]
     product = Product(random(24, 16), [forms[0], forms[0], forms[1], LINEAR])
     calls.clear()
     for rows in (1, 2, BOUNDS[1], BOUNDS[1] + 1, BOUNDS[2], BOUNDS[2] + 1):
@@ -72,21 +72,21 @@ def test_each_number_of_rows_has_its_own():
     assert all(each.names == products.choices[24, 16] for each in made)
 
 
-def broken(x, kept):
+def broken(x, prepared):
     raise RuntimeError("not on this machine")
 
 
 WRONG = {
-    "a hundred-thousandth too large": lambda x, kept: linear(x, kept) * 1.00001,
-    "weights in float16": lambda x, kept: linear(x, kept.half().float()),
-    "weights in bfloat16": lambda x, kept: linear(x, kept.bfloat16().float()),
-    "one result lost": lambda x, kept: torch.cat((linear(x, kept)[:, :-1], torch.zeros(len(x), 1)), dim=1),
-    "rows exchanged": lambda x, kept: linear(x.flip(1), kept),
-    "nan": lambda x, kept: linear(x, kept) * float("nan"),
-    "another dtype": lambda x, kept: linear(x, kept).double(),
-    "another shape": lambda x, kept: linear(x, kept).T.contiguous(),
+    "a hundred-thousandth too large": lambda x, prepared: linear(x, prepared) * 1.00001,
+    "weights in float16": lambda x, prepared: linear(x, prepared.half().float()),
+    "weights in bfloat16": lambda x, prepared: linear(x, prepared.bfloat16().float()),
+    "one result lost": lambda x, prepared: torch.cat((linear(x, prepared)[:, :-1], torch.zeros(len(x), 1)), dim=1),
+    "rows exchanged": lambda x, prepared: linear(x.flip(1), prepared),
+    "nan": lambda x, prepared: linear(x, prepared) * float("nan"),
+    "another dtype": lambda x, prepared: linear(x, prepared).double(),
+    "another shape": lambda x, prepared: linear(x, prepared).T.contiguous(),
     "an error": broken,
-    "wrong for a batch only": lambda x, kept: linear(x, kept) * (2 if len(x) > 8 else 1),
+    "wrong for a batch only": lambda x, prepared: linear(x, prepared) * (2 if len(x) > 8 else 1),
 }
 
 
@@ -102,7 +102,7 @@ def test_where_one_matrix_of_many_is_wrong_it_alone_is_multiplied_by_linear():
     clock = Clock()
     weights = [random(24, 16, seed=i) for i in range(6)]
     weights[4][3, 3] = 1e6
-    clipped = way(clock, "clipped", -0.5, lambda x, kept: linear(x, kept.clamp(-1000, 1000)))
+    clipped = way(clock, "clipped", -0.5, lambda x, prepared: linear(x, prepared.clamp(-1000, 1000)))
     _, made = chosen(clipped, weights=weights, clock=clock)
     assert [product.names[0] for product in made] == ["clipped"] * 4 + ["linear", "clipped"]
     named = Products("clipped", ways=(LINEAR, clipped)).make(weights)  # also where it was asked for
@@ -119,7 +119,7 @@ def test_float32_weights_are_kept_in_16_bits_only_where_nothing_is_lost():
     assert not fp16.fits(exact * 1e6)
     assert set(Products("fp16").make([inexact])[0].names) == {"linear"}
     clock = Clock()
-    hasty = replace(fp16, multiply=lambda x, kept: setattr(clock, "now", clock.now - 0.0009) or fp16.multiply(x, kept))
+    hasty = replace(fp16, multiply=lambda x, prepared: setattr(clock, "now", clock.now - 0.0009) or fp16.multiply(x, prepared))
     assert set(chosen(hasty, weights=[inexact], clock=clock)[0].choices[40, 24]) == {"linear"}
 
 
@@ -127,9 +127,9 @@ def test_timing_ends_in_time():
     """However long a product takes, a way that has begun gets five turns, after one to warm up, and none begins when time is up."""
     clock, calls = Clock(), Counter()
 
-    def slow(x, kept):
+    def slow(x, prepared):
         calls["slow"] += 1
-        return linear(x, kept)
+        return linear(x, prepared)
 
     products, made = chosen(way(clock, "slow", 1e6, slow), clock=clock)
     checks = len(SAMPLES)

@@ -83,9 +83,9 @@ def test_it_is_timed_like_any_other_and_only_where_there_are_blocks(seconds, tak
         now[0] += 1e-3
         return now[0]
 
-    def multiply(x, kept):
+    def multiply(x, prepared):
         now[0] += seconds
-        return linear(x, kept)
+        return linear(x, prepared)
 
     blocks, weight = stored(Q4_1_BYTES)
     way = Way("blocks", "blocks", lambda blocks: weight, multiply, from_blocks=True)

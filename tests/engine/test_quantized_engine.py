@@ -1,5 +1,6 @@
 """The quantized engine: its kernels against exact arithmetic, and one answer however the rows, chunks and threads are cut."""
 
+import copy
 import struct
 
 import gguf
@@ -255,6 +256,38 @@ def test_how_rows_and_chunks_and_threads_are_cut_changes_no_bit(packed, smollm2)
     others[3] = ids[0]
     assert torch.equal(batch.prefill(others)[3], whole[0])
     assert torch.equal(batch.decode(torch.full((5, 1), 9))[3], stepwise.decode(torch.tensor([[9]]))[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nan_is_that_of_one_text(packed, smollm2, threads):
+    """The embedding of one token is NaN in the middle of one text. As the head, it makes one logit of all texts NaN."""
+    isa, model = packed
+    ids, bad, lanes = smollm2.tokenizer.encode(TEXT)[:18], 11, len(isa)
+    assert bad not in ids
+    broken = copy.copy(model)
+    broken.weights = (model.weights[0].copy(), *model.weights[1:])
+    place = 32 * lanes + 2 * (bad % lanes)
+    broken.weights[0][bad // lanes, :, place : place + 2] = np.array([np.nan], np.float16).view(np.uint8)
+    texts = [ids, [*ids[:5], bad, *ids[6:]], ids[:3]]
+
+    def passes(model):
+        """The logits after all texts, and the cache of the two without the token."""
+        one = engine((isa, model), batch=3, guesses=20, threads=threads)  # it has room for 63 rows
+        sequences, lengths = np.repeat(range(3), [len(text) for text in texts]), np.array([len(text) for text in texts])
+        positions = np.concatenate([range(length) for length in lengths])
+        prompts = lengths[sequences]
+        first = one._run(np.concatenate(texts), sequences, positions, np.cumsum(lengths) - 1, prompts).copy()
+        cache = [each[:, [0, 2]].copy() for each in one.cache]
+        one.close()
+        return first, cache
+
+    whole, cache = passes(model)
+    got, its_cache = passes(broken)
+    assert np.isnan(got[1]).all()
+    others = np.arange(model.vocab_size) != bad
+    assert (got[[0, 2]][:, others] == whole[[0, 2]][:, others]).all()
+    assert all((a == b).all() for a, b in zip(cache, its_cache, strict=True))
 
 
 def test_an_instruction_set_that_this_processor_has_not_is_refused(packed):

@@ -21,15 +21,17 @@ from solutions.engine.sequence import Request, most_probable, next_tokens
 from solutions.engine.serving import ServingEngine
 from solutions.paging import BlockPool, PagedSequence
 from solutions.samplers import sample_next_token, temperature_probs, top_k_probs, top_p_probs
-from solutions.steering import apply_frequency_presence, apply_repetition_penalty, min_p_probs
+from solutions.steering import apply_frequency_presence, apply_repetition_penalty, min_p_probs, typical_probs
 
 SMOLLM2S = 49_152
 
 
-def by_the_days(row: Tensor, *, temperature: float, min_p: float | None, top_k: int | None, top_p: float | None) -> Tensor:
+def by_the_days(
+    row: Tensor, *, temperature: float, min_p: float | None, top_k: int | None, top_p: float | None, typical_p: float | None = None
+) -> Tensor:
     """The distribution that the days' functions give, in float64: (V,)."""
     probs = temperature_probs(row[None].double(), temperature)
-    for setting, cut in ((min_p, min_p_probs), (top_k, top_k_probs), (top_p, top_p_probs)):
+    for setting, cut in ((min_p, min_p_probs), (top_k, top_k_probs), (typical_p, typical_probs), (top_p, top_p_probs)):
         if setting is not None:
             probs = cut(probs.log(), setting)  # type: ignore[operator]
     return probs[0]
@@ -59,6 +61,7 @@ VALUES = {
 }
 SETTINGS = [dict(zip(VALUES, values, strict=True)) for values in product(*VALUES.values())]
 FILTERS = [{}, {"top_k": 20}, {"top_p": 0.8}, {"top_k": 50, "top_p": 0.9}, {"min_p": 0.1}, {"min_p": 0.02, "top_k": 9, "top_p": 0.7}]
+FILTERS += [{"typical_p": 0.3}, {"top_k": 50, "typical_p": 0.6, "top_p": 0.9}]
 PENALTIES = [{}, {"repetition_penalty": 1.3}, {"presence_penalty": 0.7, "frequency_penalty": 0.2}]
 
 
@@ -79,6 +82,25 @@ def test_each_token_has_its_place_on_the_scale(v):
             wide = [*wide[:: len(wide) // LOOKED_AT + 1], wide[-1]]
             got = [drawn(row.numpy(), float(ends[i] - probs[i] / 2), **settings) for i in wide]
             assert got == wide, (kind, settings)
+
+
+@pytest.mark.parametrize("v", [2, 41, 3 * BLOCK - 1, SMOLLM2S])
+def test_typical_tokens_are_those_of_day_6(v):
+    """Alone and among the other filters, at its place between top_k and top_p, whichever token is the most typical one."""
+    others = [dict(zip(VALUES, values, strict=True)) for values in product((0.7, 1.3), (None, 0.05), (None, 7), (None, 0.8))]
+    seen = []
+    for kind, row in rows(v, seed=v + 1).items():
+        if kind == "ties":
+            continue
+        for mass, settings in product((1e-3, 0.2, 0.5, 0.9, 1.0), others if v < SMOLLM2S else others[:3]):
+            probs = by_the_days(row.double(), **settings, typical_p=mass)
+            ends = probs.cumsum(0)
+            wide = (probs > 1e-5).nonzero().flatten().tolist()
+            wide = [*wide[:: len(wide) // LOOKED_AT + 1], wide[-1]]
+            got = [drawn(row.double().numpy(), float(ends[i] - probs[i] / 2), **settings, typical_p=mass) for i in wide]
+            assert got == wide, (kind, mass, settings)
+            seen.append(probs[int(row.argmax())] == 0)
+    assert any(seen) or v == 2  # the most probable token is often not typical
 
 
 def test_where_the_mass_is_exactly_p_nothing_more_is_kept():
@@ -116,7 +138,8 @@ def test_a_vocabulary_as_large_as_smollm2s(kind):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 def test_a_request_draws_what_the_days_draw(dtype):
     """With a generator of the same state, whatever is set; and it leaves that generator where the days' sampler does."""
-    filters_here = FILTERS if dtype != torch.bfloat16 else [each for each in FILTERS if "top_p" not in each]  # 8 bits make many ties
+    tied = {"top_p", "typical_p"} if dtype == torch.bfloat16 else set()  # 8 bits make many ties
+    filters_here = [each for each in FILTERS if not tied & each.keys()]
     for seed, filters, penalties in product(range(40), filters_here, PENALTIES):
         rng = torch.Generator().manual_seed(seed)
         logits = (4 * torch.randn(1, 1000, generator=rng)).to(dtype)
@@ -139,6 +162,10 @@ def by_hand(logits: Tensor, said: list[int], generator: torch.Generator, setting
     others = {name: value for name, value in settings.items() if name != "min_p"}
     if "min_p" in settings:
         logits = min_p_probs(temperature_probs(logits, others.pop("temperature")).log(), settings["min_p"]).log()
+    if "typical_p" in settings:
+        probs = temperature_probs(logits, others.pop("temperature"))
+        probs = top_k_probs(probs.log(), others.pop("top_k")) if "top_k" in others else probs
+        logits = typical_probs(probs.log(), others.pop("typical_p")).log()
     return int(sample_next_token(logits, **others, generator=generator))
 
 
@@ -159,7 +186,7 @@ NO_DISTRIBUTION = ([1.0, math.nan, 2.0], [1.0, math.inf, 2.0], [-math.inf] * 3)
 @pytest.mark.parametrize("row", NO_DISTRIBUTION, ids=str)
 def test_a_row_that_is_no_distribution_gives_no_token(row):
     """Greedy or drawn, alone or beside a row that is one: a damaged model would say the token of its NaN for ever."""
-    for settings in ({}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.1}):
+    for settings in ({}, {"top_k": 2}, {"top_p": 0.5}, {"min_p": 0.1}, {"typical_p": 0.5}):
         with pytest.raises(ModelError, match=r"the model's best logit is (nan|inf|-inf): its weights are damaged"):
             drawn(np.array(row, np.float32), 0.4, temperature=1.0, **settings)
     for request in (Request([0], 5, repetition_penalty=1.5), Request([0], 5, temperature=1.0, generator=torch.Generator())):

@@ -1,5 +1,6 @@
 """The serving engine gives what Day 14's functions give, and takes any of its parts from somebody else."""
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -43,6 +44,15 @@ class Sevens(PagedKV):
         super().__init__(*args)
         self.keys.fill_(7.0)
         self.values.fill_(-7.0)
+
+
+class NaNs(PagedKV):
+    """Memory in which requests that failed have left NaN everywhere."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.keys.fill_(math.nan)
+        self.values.fill_(math.nan)
 
 
 # ---- against Day 14's functions ------------------------------------------------------------------------------------
@@ -311,7 +321,9 @@ def test_another_pool_memory_and_pass_give_the_same_tokens(model) -> None:
         calls.append(args)
         return day14.forward_ragged(*args)
 
-    for parts in ({"pool": LowestFirst}, {"memory": Sevens}, {"forward": forward}, {"update": day14.update, "abort": day14.abort}):
+    for parts in (
+        {"pool": LowestFirst}, {"memory": Sevens}, {"memory": NaNs}, {"forward": forward}, {"update": day14.update, "abort": day14.abort},
+    ):  # fmt: skip
         outputs, engine = served(model, **parts)
         assert outputs == [alone(model, prompt, NEW) for prompt in PROMPTS]
         assert "pool" not in parts or type(engine.pool) is LowestFirst

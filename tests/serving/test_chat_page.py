@@ -144,7 +144,7 @@ def test_a_later_answer_is_followed_in_a_low_window(browser, served):
         ask(page, text)
         answer = answered(page)
     low = answer.locator(".figures").evaluate("e => e.getBoundingClientRect().bottom")
-    form = page.locator("form").evaluate("e => e.getBoundingClientRect().top")
+    form = page.locator("#form").evaluate("e => e.getBoundingClientRect().top")
     page.close()
     assert 0 < low <= form
     assert page.complaints == []
@@ -184,14 +184,15 @@ def test_a_closed_tab_frees_its_request(browser, served):
 
 def test_a_refusal_is_told_and_the_question_is_not_lost(served, browser):
     page = opened(browser.new_page(), served)
-    settings(page, max_tokens=5000)
-    page.fill("#message", "Speak.")
+    question = "Speak." * 2000
+    page.fill("#message", question)
     page.keyboard.press("Enter")
     page.locator("[role=alert]").wait_for()
-    assert "max_tokens is 5000" in page.locator("[role=alert]").inner_text()
-    assert page.locator("#message").input_value() == "Speak."
+    assert "the prompt has" in page.locator("[role=alert]").inner_text()
+    assert page.locator("#message").input_value() == question
     assert page.locator(".turn").count() == 0
     settings(page, max_tokens=3)
+    page.fill("#message", "Speak.")
     page.locator("#send").click()
     answered(page).locator(".t").first.wait_for()
     assert page.locator("[role=alert]").count() == 0
@@ -200,6 +201,33 @@ def test_a_refusal_is_told_and_the_question_is_not_lost(served, browser):
     page.keyboard.press("Enter")
     page.locator("[role=alert]", has_text="does not answer").wait_for()
     page.close()
+
+
+def test_with_a_key_the_page_asks_for_it_and_then_answers(browser):
+    with running(tiny(), key="sesame") as locked:
+        page = browser.new_page()
+        page.goto(locked.base)
+        field = page.get_by_label("This server needs a key.")
+        field.wait_for()
+        assert axe.violations(page) == []
+        field.fill("open")
+        page.keyboard.press("Enter")
+        page.get_by_label("The server has another key.").fill("sesame")
+        page.keyboard.press("Enter")
+        page.locator("#model", has_text="tiny").wait_for()
+        assert page.locator("#lock").is_hidden()
+        settings(page, temperature=0, max_tokens=5)
+        for _ in range(2):
+            ask(page, "Speak.")
+            assert answered(page).locator(".t").count() > 0
+            page.reload()  # the tab still has the key
+            page.locator("#model", has_text="tiny").wait_for()
+            settings(page, max_tokens=5)
+        page.close()
+
+
+def test_a_server_without_a_key_asks_for_none(page):
+    assert page.locator("#lock").is_hidden()
 
 
 def entry(text: str, data: bytes, logprob: float) -> dict:

@@ -400,7 +400,56 @@ def test_each_replica_is_asked_for_what_one_server_would_be(given, dtype, monkey
         "--model": "smollm2", "--engine": "mine", "--dtype": dtype, "--rows": "8", "--waiting": "64", "--patience": "10.0",
         "--max-len": "99",
     }  # fmt: skip
-    assert (count, rest) == (3, {"host": "127.0.0.1", "port": 8000, "route": "beginning"})
+    assert (count, rest) == (3, {"host": "127.0.0.1", "port": 8000, "route": "beginning", "key": None})
+
+
+def test_a_key_and_the_sites_are_passed_on_and_the_key_not_in_the_options(monkeypatch):
+    asked: list[Any] = []
+    monkeypatch.setenv("VLLM_API_KEY", "sesame")
+    monkeypatch.setattr(replicas, "serve_replicas", lambda count, options, **rest: asked.append((options, rest["key"])) or 0)
+    monkeypatch.setattr("sys.argv", ["autograder", "serve", "--replicas", "2", "--cors", "https://a.example", "--cors", "http://b.example"])
+    with pytest.raises(SystemExit):
+        main()
+    [(options, key)] = asked
+    assert options[-4:] == ["--cors", "https://a.example", "--cors", "http://b.example"]
+    assert key == "sesame"
+    assert "sesame" not in options
+
+
+class Repeats(BaseHTTPRequestHandler):
+    """A replica that answers with the address that the router says the client has."""
+
+    def do_GET(self) -> None:
+        body = ", ".join(self.headers.get_all("X-Forwarded-For", [])).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is told."""
+
+
+@routes
+def test_the_router_says_where_a_client_is_whatever_the_client_says(tmp_path):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Repeats) as repeating:
+        threading.Thread(target=repeating.serve_forever, daemon=True).start()
+        with routed([f"http://127.0.0.1:{repeating.server_port}"], tmp_path) as base:
+            for claims in ({}, {"X-Forwarded-For": "10.0.0.7"}, {"x-forwarded-for": "10.0.0.7, 10.0.0.8"}):
+                assert httpx.get(f"{base}/v1/models", headers=claims).text == "127.0.0.1"
+        repeating.shutdown()
+
+
+@routes
+@pytest.mark.slow
+def test_replicas_need_the_key_and_no_process_has_it_in_its_command_line():
+    with command("--model", "tiny", "--replicas", "2", env={"VLLM_API_KEY": "sesame"}) as served:
+        assert httpx.get(f"{served.base}/v1/models").status_code == 401
+        for _ in range(2):
+            assert httpx.get(f"{served.base}/v1/models", headers={"Authorization": "Bearer sesame"}).json()["data"][0]["id"] == "tiny"
+        everybody = [psutil.Process(served.process.pid), *psutil.Process(served.process.pid).children(recursive=True)]
+        assert len(everybody) == 4
+        assert not any("sesame" in word for process in everybody for word in process.cmdline())
 
 
 def test_an_unknown_route_is_named():

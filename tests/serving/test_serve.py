@@ -8,7 +8,10 @@ import math
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -17,9 +20,17 @@ import pytest
 import torch
 from prometheus_client.parser import text_string_to_metric_families
 
+from autograder import __version__
+from autograder.serving.server import parts, sampling_defaults
 from course.kit import load_model, load_tokenizer, paths
-from course.kit.serving import requests
+from course.kit.serving import SamplingParams, TokenOutput, requests
 from course.kit.serving import running as running_server
+from course.kit.serving.access import ANYBODY, Access
+from course.kit.serving.shapes import Answer, Piece
+from course.kit.serving.web import Served, Server
+from solutions import serving
+from solutions.engine.backend import choose
+from solutions.engine.core import EngineCore
 from solutions.generation import generate
 from solutions.tokenizer import render_chat
 
@@ -89,6 +100,7 @@ def test_a_stream_joined_is_the_whole_answer(client):
 
 
 def test_a_chat_begins_with_the_role_and_ends_with_the_count(client):
+    chat(client), complete(client)  # from here on, as many of their tokens as can be are in the cache
     chunks = list(chat(client, stream=True, stream_options={"include_usage": True}))
     assert (chunks[0].choices[0].delta.role, chunks[0].choices[0].delta.content) == ("assistant", "")
     assert all(chunk.choices[0].delta.role is None for chunk in chunks[1:-1])
@@ -211,7 +223,6 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"temperature": True}, "temperature", None),
     ({"top_p": 0}, "top_p", None),
     ({"max_tokens": 0}, "max_tokens", None),
-    ({"max_tokens": 100_000}, "max_tokens", "context_length_exceeded"),
     ({"n": 2}, "n", None),
     ({"stop": ["a", ""]}, "stop", None),
     ({"stop": list("abcde")}, "stop", None),
@@ -224,6 +235,8 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"messages": [{"role": "user", "content": "word " * 4000}]}, "messages", "context_length_exceeded"),
     ({"messages": IMAGE}, "messages[0].content[0]", None),
     ({"messages": CALL}, "messages[0].tool_calls", "unsupported_parameter"),
+    ({"messages": [{**ASK[0], "weight": 1}]}, "messages[0].weight", "unsupported_parameter"),
+    ({"stream_options": {"continuous_usage_stats": True}}, "stream_options.continuous_usage_stats", "unsupported_parameter"),
     ({"tools": [{"type": "function", "function": {"name": "f"}}]}, "tools", "unsupported_parameter"),
     ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
     ({"presence_penalty": 2.01}, "presence_penalty", None),
@@ -232,14 +245,15 @@ REFUSED: list[tuple[dict[str, Any], str, str | None]] = [
     *[
         ({"extra_body": {name: value}}, name, "unsupported_parameter")
         for name, value in {
-            "ignore_eos": True, "stop_token_ids": [2], "grammar": "root ::= x", "structured_outputs": {}, "unheard_of": 1,
+            "grammar": "root ::= x", "structured_outputs": {}, "unheard_of": 1, "prompt": "a",
         }.items()
     ],
     *[
         ({"extra_body": {name: value}}, name, None)
         for name, values in {
             "top_k": (-2, 1.0, True, "40"), "min_p": (-0.1, 1.1, False, "0.1"), "repetition_penalty": (0, 2.1, -1, True),
-            "cache_salt": ("", 5),
+            "cache_salt": ("", 5), "stop_token_ids": (5, "5", [-1], [99_999], [True], ["5"], [1.0], {"5": 1}), "ignore_eos": (1, 0, "true"),
+            "typical_p": (0, 1.1, -0.5, True, "0.9"), "min_tokens": (-1, 41, 1.0, True, "3"),
         }.items() for value in values
     ],
 ]
@@ -262,6 +276,72 @@ def test_each_refusal_names_the_field(served, client):
         chat(client, model="gpt-5")
     assert (unknown.value.param, unknown.value.code) == ("model", "model_not_found")
     assert served.metrics()["fpt_tokens_total{kind=\"completion\"}"] == before  # nothing of it reached the engine
+
+
+def test_a_field_of_the_other_kind_of_request_is_refused(client):
+    for body in ({"messages": ASK}, {"top_logprobs": 3}):
+        with pytest.raises(openai.BadRequestError) as refused:
+            complete(client, extra_body=body)
+        (name,) = body
+        assert (refused.value.param, refused.value.code) == (name, "unsupported_parameter")
+
+
+def test_more_tokens_than_there_is_room_for_are_as_many_as_there_is_room_for(served, client):
+    tokenizer, max_len = served.server.served.tokenizer, served.server.served.max_len
+    prompt = tokenizer.encode(TEXT)
+    prompt = (prompt * max_len)[: max_len - 3]
+    exact, more = (complete(client, prompt=prompt, max_tokens=n, temperature=0) for n in (3, 100_000))
+    assert more.usage.completion_tokens == exact.usage.completion_tokens <= 3
+    assert more.choices[0].text == exact.choices[0].text
+
+
+def test_what_clients_send_to_ask_for_nothing_is_taken(client):
+    plain = complete(client, max_tokens=4, temperature=0).choices[0].text
+    assert complete(client, max_tokens=4, temperature=0, stop=[]).choices[0].text == plain
+    assert complete(client, temperature=0, extra_body={"max_completion_tokens": 4}).choices[0].text == plain
+    again = [*ASK, {"role": "assistant", "content": None, "refusal": None, "tool_calls": None, "annotations": []}, *ASK]
+    assert chat(client, messages=again, max_tokens=4, temperature=0).choices[0].finish_reason in ("stop", "length")
+
+
+@pytest.mark.parametrize(
+    "body", [{"content": "a", "with_pieces": True}, {"prompt": "a", "return_token_strs": True}, {"tokens": [5], "text": "a"}]
+)
+def test_a_field_that_would_change_a_count_is_refused(served, body):
+    *_, name = body
+    got = httpx.post(f"{served.base}/{'detokenize' if 'tokens' in body else 'tokenize'}", json=body)
+    assert (got.status_code, got.json()["error"]["param"]) == (400, name)
+
+
+def test_a_request_that_leaves_temperature_out_gets_the_models(served, client, monkeypatch):
+    seen = []
+
+    def noted(body, **more):
+        seen.append((body.get("temperature"), body.get("top_p")))
+        return serving.parse_params(body, **more)
+
+    monkeypatch.setattr(served.server, "parts", replace(served.server.parts, parse_params=noted))
+    monkeypatch.setattr(served.server, "served", replace(served.server.served, defaults={"temperature": 0.2, "top_p": 0.9}))
+    for given in ({"temperature": None}, {"temperature": 1}, {"top_p": 0.5, "temperature": None}):
+        complete(client, max_tokens=1, **given)
+    assert seen == [(0.2, 0.9), (1, 0.9), (0.2, 0.5)]
+
+
+def test_the_defaults_are_those_that_the_models_makers_advise(tmp_path):
+    assert sampling_defaults("smollm2") == {"temperature": 0.2, "top_p": 0.9}
+    assert sampling_defaults("tiny") == sampling_defaults(str(tmp_path)) == {}
+    advice = {"temperature": 0.6, "top_p": 0, "top_k": 20}
+    (tmp_path / "generation_config.json").write_text(json.dumps(advice))
+    assert sampling_defaults(str(tmp_path)) == {"temperature": 0.6}
+    for damaged in ("[", "[1]", '{"temperature": "hot"}', '{"temperature": NaN}', '{"temperature": true}'):
+        (tmp_path / "generation_config.json").write_text(damaged)
+        assert sampling_defaults(str(tmp_path)) == {}
+
+
+def test_a_token_of_no_probability_has_a_logprob_that_json_can_hold():
+    token = TokenOutput("a", 5, -0.5, ((5, -0.5), (6, -math.inf)))
+    for chat_answer in (True, False):
+        answer = Answer("a", 0, "tiny", chat_answer, load_tokenizer("tiny"), SamplingParams(max_tokens=1, logprobs=2), 1)
+        assert "-9999.0" in json.dumps(answer.whole([Piece("x", [token], "stop")]), allow_nan=False)
 
 
 def raw(served: Running, data: bytes) -> bytes:
@@ -350,19 +430,29 @@ def test_only_requests_of_one_salt_share_the_cache(served, client):
     assert served.core.extras == {}
 
 
+EOS, STOP = str(load_tokenizer("tiny").eos_token_id), 201  # a newline, the fifth token of the greedy answer to TEXT
 SETTINGS: list[dict[str, Any]] = [
     {"repetition_penalty": 1.3}, {"repetition_penalty": 0.6}, {"presence_penalty": 1.5}, {"frequency_penalty": 0.7},
     {"presence_penalty": -2, "frequency_penalty": -0.1}, {"logit_bias": {"12": 100}}, {"logit_bias": {"33": -100, "300": 2.5}},
     {"logit_bias": {"40": 3}, "repetition_penalty": 1.1, "frequency_penalty": 0.4},
+    {"logit_bias": {EOS: 9}}, {"logit_bias": {EOS: 9}, "ignore_eos": True}, {"logit_bias": {EOS: 9}, "min_tokens": 17},
+    {"logit_bias": {EOS: 9}, "min_tokens": 17, "ignore_eos": True}, {"stop_token_ids": [STOP, 1000]},
+    {"stop_token_ids": [STOP], "min_tokens": 12}, {"stop_token_ids": [STOP], "min_tokens": 24},
+    {"logit_bias": {EOS: 100}, "ignore_eos": True, "stop_token_ids": [int(EOS)], "min_tokens": 9, "frequency_penalty": 1},
 ]  # fmt: skip
 
 
 def by_definition(text: str, new: int, settings: dict[str, Any]) -> list[int]:
-    """The greedy answer with bias and penalties, as docs/serving.md defines them, one logit after another."""
+    """The greedy answer with bias, penalties and ends, as docs/serving.md defines them, one logit after another."""
     model = tiny()
     prompt, said = model.tokenizer.encode(text), []
-    while len(said) < new and model.tokenizer.eos_token_id not in said:
+    stops = settings.get("stop_token_ids", [])
+    ends = stops if settings.get("ignore_eos") else [*stops, int(EOS)]
+    while len(said) < new and not {*ends} & {*said}:
         logits = model(torch.tensor([prompt + said]))[0, -1].tolist()
+        if len(said) < settings.get("min_tokens", 0):
+            for token in (int(EOS), *stops):
+                logits[token] = -math.inf
         for token, bias in settings.get("logit_bias", {}).items():
             logits[int(token)] += bias
         for token in {*prompt, *said}:
@@ -378,9 +468,48 @@ def by_definition(text: str, new: int, settings: dict[str, Any]) -> list[int]:
 def test_bias_and_penalties_do_what_their_definitions_say(client, settings):
     text, new = TEXT, 24
     want = by_definition(text, new, settings)
-    given = complete(client, prompt=text, max_tokens=new, extra_body=settings)
-    assert given.choices[0].text == tiny().tokenizer.decode([token for token in want if token != tiny().tokenizer.eos_token_id])
-    assert given.usage.completion_tokens == len(want)
+    shown = [token for token in want if token not in (int(EOS), *settings.get("stop_token_ids", []))]
+    given = complete(client, prompt=text, max_tokens=new, extra_body=settings, logprobs=0)
+    assert given.choices[0].text == tiny().tokenizer.decode(shown)
+    assert given.usage.completion_tokens == len(want) == len(given.choices[0].logprobs.tokens)
+    ends = [*settings.get("stop_token_ids", []), *([] if settings.get("ignore_eos") else [int(EOS)])]
+    assert given.choices[0].finish_reason == ("stop" if want[-1] in ends else "length")
+    chunks = complete(client, prompt=text, max_tokens=new, extra_body=settings, stream=True)
+    assert "".join(chunk.choices[0].text for chunk in chunks) == given.choices[0].text
+
+
+def test_a_stop_token_ends_a_chat_and_gives_out_what_was_held(served, client):
+    """The answer ends after the beginning of a stop string, which then is no beginning of one."""
+    whole = chat(client, logprobs=True).choices[0]
+    tokens = [entry.token for entry in whole.logprobs.content]
+    end = next(i for i in range(5, 40) if tokens[i] not in tokens[:i])
+    stop, before = tiny().tokenizer.encode(tokens[end])[0], "".join(tokens[:end])
+    assert [stop] == tiny().tokenizer.encode(tokens[end])
+    for settings in ({}, {"stop": before[-2:] + "never"}):
+        answer = chat(client, extra_body={"stop_token_ids": [stop]}, logprobs=True, **settings)
+        assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (before, "stop")
+        assert answer.usage.completion_tokens == len(answer.choices[0].logprobs.content) == end + 1
+    assert served.core.extras == {}
+
+
+def test_min_tokens_may_be_all_there_is_room_for(client):
+    answer = chat(client, max_tokens=20, extra_body={"min_tokens": 20, "logit_bias": {EOS: 100}})
+    assert (answer.usage.completion_tokens, answer.choices[0].finish_reason) == (20, "length")
+    with pytest.raises(openai.BadRequestError, match="min_tokens is 17, more than the answer's limit of 16 tokens"):
+        complete(client, max_tokens=None, extra_body={"min_tokens": 17})
+
+
+def test_a_drawn_answer_that_ignores_eos_is_as_long_as_asked(client):
+    """Bias makes EOS so probable that an answer of 60 tokens without it is unlikely."""
+    settings = {"seed": 5, "temperature": 0.7, "max_tokens": 60, "logprobs": 0}
+    body = {"logit_bias": {EOS: 8}}
+    said = [complete(client, extra_body={**body, **more}, **settings).choices[0] for more in ({}, {"ignore_eos": True}, {"min_tokens": 60})]
+    counts = [[token == "<|im_end|>" for token in choice.logprobs.tokens] for choice in said]
+    assert [len(each) for each in counts][1:] == [60, 60]
+    assert len(counts[0]) < 60
+    assert sum(counts[1]) > 1
+    assert sum(counts[2]) == 0
+    assert "im_end" not in said[1].text
 
 
 def test_no_two_of_these_settings_are_one():
@@ -407,6 +536,19 @@ def test_top_k_and_min_p_leave_the_most_probable_tokens_only(client):
         assert len(pairs) > 20
         assert all(holds(*pair) for pair in pairs)
         assert not all(holds(*pair) for pair in zip(free.token_logprobs, free.top_logprobs, strict=True))
+
+
+def test_typical_tokens_only_are_drawn(client):
+    """A small mass leaves one token: the one whose surprisal is nearest to the entropy, which often is not the most probable one."""
+    model = tiny()
+    prompt, said = model.tokenizer.encode(TEXT), []
+    for _ in range(12):
+        logprobs = model(torch.tensor([prompt + said]))[0, -1].log_softmax(-1)
+        entropy = -(logprobs.exp() * logprobs).sum()
+        said.append(int((-logprobs - entropy).abs().argmin()))
+    answer = complete(client, temperature=1, max_tokens=12, extra_body={"typical_p": 1e-6, "ignore_eos": True}).choices[0].text
+    assert answer == model.tokenizer.decode(said).replace("<|im_end|>", "")
+    assert answer != complete(client, max_tokens=12).choices[0].text
 
 
 def test_settings_are_those_of_one_request(served, client):
@@ -465,7 +607,8 @@ def test_what_others_asked_is_told_on_this_machine_only(served):
 
 def test_what_asks_for_nothing_is_taken(client):
     nothing = {"tools": [], "n": 1, "presence_penalty": 0, "frequency_penalty": 0.0, "response_format": {"type": "text"}, "user": "me"}
-    same = {"unheard_of": None, "top_k": -1, "min_p": 0, "repetition_penalty": 1.0, "ignore_eos": False, "stop_token_ids": []}
+    same = {"unheard_of": None, "top_k": -1, "min_p": 0, "repetition_penalty": 1.0}
+    same |= {"ignore_eos": False, "stop_token_ids": [], "min_tokens": 0, "typical_p": 1}
     assert chat(client, **nothing, extra_body=same).choices[0].message.content == chat(client).choices[0].message.content
 
 
@@ -512,6 +655,74 @@ def test_a_page_that_calls_this_machine_by_a_name_of_its_own_is_refused(served):
             assert (answer.status_code, answer.json()["error"]["code"]) == (403, "unknown_host"), (path, host)
         for host in (f"127.0.0.1:{port}", "127.0.0.1", f"LocalHost:{port}", f"[::1]:{port}"):
             assert httpx.get(f"{served.base}{path}", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+
+
+def test_without_the_key_nobody_is_answered_but_health_and_the_page(served):
+    with running(tiny(), key="sesame") as locked:
+        body = {"prompt": "O", "max_tokens": 1}
+        for wrong in ({}, *({"Authorization": value} for value in (
+            "", "Bearer", "Bearer sesam", "Bearer sesame2", "Bearer Sesame", "sesame", "Basic sesame", "Bearer sesame sesame",
+            "Bearer \u00e9", "Bearer none, Bearer sesame",
+        ))):  # fmt: skip
+            headers = {name: value.encode("latin-1") for name, value in wrong.items()}
+            for method, path in (
+                ("POST", "/v1/completions"), ("POST", "/v1/chat/completions"), ("GET", "/v1/models"), ("GET", "/v1/models/tiny"),
+                ("POST", "/tokenize"), ("POST", "/detokenize"), ("GET", "/v1/nowhere"), ("GET", "/v1/completions"),
+            ):
+                answer = httpx.request(method, f"{locked.base}{path}", headers=headers, json=body if method == "POST" else None)
+                assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer"), (wrong, path)
+                assert answer.json()["error"]["code"] == "invalid_api_key"
+                assert answer.json()["error"]["type"] == "invalid_request_error"
+        for path in ("/", "/health", "/version", "/metrics"):
+            assert httpx.get(f"{locked.base}{path}").status_code == 200
+        for right in ("Bearer sesame", "bearer  sesame"):
+            assert httpx.post(f"{locked.base}/v1/completions", headers={"Authorization": right}, json=body).status_code == 200
+        with pytest.raises(openai.AuthenticationError):
+            chat(locked.client())
+        opened = locked.client(api_key="sesame")
+        assert chat(opened).choices[0].message.content == chat(served.client()).choices[0].message.content
+        assert len(list(chat(opened, stream=True))) > 10
+        assert httpx.get(f"{locked.base}/health", headers={"Host": "evil.example"}).json()["error"]["code"] == "unknown_host"
+
+
+def test_the_pages_of_a_site_that_is_named_may_use_the_server(served):
+    site, other = "https://app.example", "http://localhost:3000"
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,x-stainless-lang"}
+    body = {"prompt": "O", "max_tokens": 2, "temperature": 0}
+    with running(tiny(), key="sesame", origins=(site, other)) as it:
+        url = f"{it.base}/v1/completions"
+        for origin in (site, other):
+            asked = httpx.options(url, headers={"Origin": origin, **asks})  # a browser sends no key with it
+            assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (200, origin)
+            assert "POST" in asked.headers["access-control-allow-methods"]
+            assert "access-control-allow-credentials" not in asked.headers
+            allowed = {name.strip().lower() for name in asked.headers["access-control-allow-headers"].split(",")}
+            assert {"authorization", "content-type", "x-stainless-lang"} <= allowed
+            told = {"Origin": origin, "Sec-Fetch-Site": "cross-site", "Authorization": "Bearer sesame"}
+            for stream in (False, True):
+                answer = httpx.post(url, json={**body, "stream": stream}, headers=told)
+                assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, origin)
+            refused = httpx.post(url, json=body, headers={"Origin": origin})
+            assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, origin)  # the page can read why
+            renamed = httpx.post(url, json=body, headers={**told, "Host": "evil.example"})
+            assert renamed.json()["error"]["code"] == "unknown_host"
+        for origin in ("https://evil.example", f"{site}.evil.example", "http://app.example", "null", f"{site}:8443"):
+            for answer in (
+                httpx.options(url, headers={"Origin": origin, **asks}),
+                httpx.post(url, json=body, headers={"Origin": origin, "Authorization": "Bearer sesame"}),
+            ):
+                assert (answer.status_code, answer.json()["error"]["code"]) == (403, "cross_site"), origin
+                assert "access-control-allow-origin" not in answer.headers
+        own = httpx.post(url, json=body, headers={"Origin": it.base, "Authorization": "Bearer sesame"})
+        assert (own.status_code, own.json()["object"]) == (200, "text_completion")
+    plain = httpx.options(f"{served.base}/v1/completions", headers={"Origin": site, **asks})
+    assert (plain.status_code, plain.json()["error"]["code"]) == (403, "cross_site")
+
+
+@pytest.mark.parametrize("key", ["", " ", "two words", "tab\t", "caf\u00e9", "line\n"])
+def test_a_key_that_no_header_can_hold_is_refused(key):
+    with pytest.raises(ValueError, match="must be ASCII characters without spaces"):
+        Access(key=key)
 
 
 def test_one_megabyte_is_read(served):
@@ -630,12 +841,53 @@ def test_a_step_that_fails_is_a_500_and_the_next_request_is_answered(served, cli
     with pytest.raises(openai.InternalServerError, match="the engine failed") as whole:
         chat(client)
     assert "the weights" not in str(whole.value.body)  # for whoever runs the server, and nobody else
-    monkeypatch.setattr(served.core._serving, "_forward", lambda *arguments: forward(*arguments) * float("nan"))
-    with pytest.raises(openai.InternalServerError, match="the engine failed: ModelError"):
-        chat(client)
     monkeypatch.setattr(served.core._serving, "_forward", forward)
     assert "the weights have gone" in capfd.readouterr().err
     assert chat(client).choices[0].message.content == before
+
+
+def test_a_nan_is_the_error_of_one_request(served, client, monkeypatch):
+    """The marked prompt's row of logits is NaN in each step; the same step gives all other requests their tokens."""
+    forward, mark = served.core._serving._forward, tiny().tokenizer.encode("NAN")
+    prompt, free = "NAN" + TEXT, served.core.num_free_blocks
+
+    def failing(flat: Any, sequences: Any) -> Any:
+        logits = forward(flat, sequences)
+        for row, start in enumerate(flat.bounds[:-1]):
+            if flat.ids[0, start : start + len(mark)].tolist() == mark:
+                logits[row, 7] = math.nan
+        return logits
+
+    with slow(served.core, 0.005):
+        monkeypatch.setattr(served.core._serving, "_forward", failing)
+        want = complete(client, seed=LONG[0], prompt="O", temperature=1, max_tokens=200).choices[0].text
+        other = long(client, LONG[0])
+        with pytest.raises(openai.InternalServerError, match="the engine failed: ModelError") as whole:
+            complete(client, prompt=prompt)
+        assert (whole.value.code, whole.value.type) == ("engine_failed", "server_error")
+        said = "".join(chunk.choices[0].text for _, chunk in zip(range(150), other, strict=False))
+        other.close()
+    assert said[:100] in want  # `long` has read the first piece
+    assert len(said) > 100
+    assert served.at_rest() == (0, 0, free)
+
+
+def test_a_nan_in_the_middle_of_a_stream_is_an_event(served, client, monkeypatch):
+    forward, steps = served.core._serving._forward, iter(range(1000))
+    want = [chunk.choices[0].text for chunk in complete(client, stream=True)]
+
+    def failing(*arguments: Any) -> Any:
+        return forward(*arguments) * (math.nan if next(steps) == 10 else 1)
+
+    monkeypatch.setattr(served.core._serving, "_forward", failing)
+    body = {"prompt": TEXT, "stream": True, **GREEDY}
+    *events, last, _ = httpx.post(f"{served.base}/v1/completions", json=body).text.split("\n\n")
+    said = [json.loads(event.removeprefix("data: "))["choices"][0]["text"] for event in events]
+    assert said == want[: len(said)]
+    assert len(said) > 5
+    error = {"message": "the engine failed: ModelError", "type": "server_error", "param": None, "code": "engine_failed"}
+    assert json.loads(last.removeprefix("data: ")) == {"error": error}
+    assert complete(client).choices[0].text == "".join(want)
 
 
 def test_health_and_metrics(served, client):
@@ -670,8 +922,52 @@ def test_tokens_that_lie_in_the_cache_already_are_counted(served, client):
     for prompt, found in ((text, 0), (text, known), (f"{text} Exit one.", known)):
         served.at_rest()
         before = served.metrics()["fpt_cached_tokens_total"]
-        complete(client, prompt=prompt, max_tokens=2)
-        assert served.metrics()["fpt_cached_tokens_total"] - before == found
+        usage = complete(client, prompt=prompt, max_tokens=2).usage
+        assert served.metrics()["fpt_cached_tokens_total"] - before == usage.prompt_tokens_details.cached_tokens == found
+    streamed = list(complete(client, prompt=text, max_tokens=2, stream=True, stream_options={"include_usage": True}))
+    assert streamed[-1].usage.prompt_tokens_details.cached_tokens == known
+    assert served.core.reports == {}
+
+
+@contextmanager
+def asked_from_elsewhere(access: Access = ANYBODY) -> Iterator[Callable[..., dict[str, Any]]]:
+    """A function that asks a server from another machine's address, with these headers and this body; it returns the answer's JSON."""
+    chosen = choose(tiny(), "auto", rows=1, max_len=None, threads=1)
+    core = EngineCore(chosen, threads=1)
+    described = Served("tiny", chosen.tokenizer, chosen.config.vocab_size, chosen.max_len, version="1")
+
+    async def ask(host: str, headers: dict[str, str], body: dict[str, Any]) -> dict[str, Any]:
+        server = Server(core, parts({}), described, max_waiting=4, access=access)
+        transport = httpx.ASGITransport(app=server.app, client=(host, 50_000))
+        async with server.lifespan(server.app), httpx.AsyncClient(transport=transport, base_url="http://10.0.0.1") as there:
+            return (await there.post("/v1/completions", json={"max_tokens": 1, "temperature": 0, **body}, headers=headers)).json()
+
+    try:
+        yield lambda host, headers=None, **body: asyncio.run(ask(host, headers or {}, body))
+    finally:
+        core.close()
+
+
+def test_a_count_of_cached_tokens_tells_other_machines_only_of_their_own_salt():
+    text = "HAMLET:\n" + "the rest is silence, " * 12
+    with asked_from_elsewhere() as ask:
+        assert ask("127.0.0.1", prompt=text)["usage"]["prompt_tokens_details"] == {"cached_tokens": 0}
+        assert ask("::1", prompt=text)["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
+        assert "prompt_tokens_details" not in ask("10.0.0.7", prompt=text)["usage"]
+        assert "prompt_tokens_details" not in ask("10.0.0.7", {"X-Forwarded-For": "127.0.0.1"}, prompt=text)["usage"]
+        found = [ask("10.0.0.7", prompt=text, cache_salt="ada")["usage"]["prompt_tokens_details"]["cached_tokens"] for _ in range(2)]
+        assert found[0] == 0 < found[1]
+
+
+def test_behind_a_router_the_client_is_where_the_router_says():
+    with asked_from_elsewhere(Access(routed=True)) as ask:
+        for address, told in (("127.0.0.1", True), ("10.0.0.7", False), ("2001:db8::7", False)):
+            usage = ask("127.0.0.1", {"X-Forwarded-For": address}, prompt=TEXT)["usage"]
+            assert ("prompt_tokens_details" in usage) == told, address
+
+
+def test_the_version_is_the_courses(served):
+    assert httpx.get(f"{served.base}/version").json() == {"version": __version__}
 
 
 def test_a_stream_says_what_it_is(served):

@@ -117,6 +117,10 @@ def test_a_port_that_is_taken_is_named(capsys, monkeypatch):
         (["--host", "no such host"], "HOST=no such host is no address of this machine"),
         (["--host", "192.0.2.1"], "the server cannot listen on HOST=192.0.2.1"),
         (["--engine", "yours"], "ENGINE must be reference or mine, got yours"),
+        *[
+            (["--cors", site], f"--cors {site}: give a site's origin, such as ")
+            for site in ("*", "null", "example.org", "https://example.org/", "HTTPS://Example.org", "")
+        ],
         (["--model", "/nowhere/model.gguf"], "/nowhere/model.gguf"),
         (["--model", "tiny", "--max-len", "5000"], "max_len must be 1 to 2048 for tiny, got 5000"),
     ],
@@ -129,6 +133,60 @@ def test_what_it_cannot_start_with_is_one_line(options, says, capsys, monkeypatc
     told = capsys.readouterr().err
     assert says in told
     assert told.count("\n") == 1
+
+
+def test_the_printed_commands_ask_for_the_most_probable_tokens(capsys):
+    announce("http://127.0.0.1:8000", "tiny", "127.0.0.1")
+    curl, client = (line for line in capsys.readouterr().out.splitlines() if line.startswith("  "))
+    assert '"temperature": 0,' in curl
+    assert "temperature=0)" in client
+
+
+def test_the_printed_commands_read_a_key_from_the_environment_and_do_not_show_it(capsys):
+    announce("http://127.0.0.1:8000", "tiny", "0.0.0.0", keyed=True)
+    told = capsys.readouterr()
+    curl, client = (line for line in told.out.splitlines() if line.startswith("  "))
+    assert ' -H "Authorization: Bearer $VLLM_API_KEY" ' in curl
+    assert "import os, openai; " in client
+    assert "api_key=os.environ['VLLM_API_KEY'])" in client
+    assert told.err == "Warning: HOST=0.0.0.0 lets every machine that can reach this one send requests; key and texts are not encrypted.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("given", "env"), [((), {"VLLM_API_KEY": "sesame"}), (("--api-key", "sesame"), {"VLLM_API_KEY": "another"})])
+def test_a_key_of_an_option_or_of_the_environment_is_needed(given, env):
+    with command("--model", "tiny", "--cors", "https://app.example", *given, env=env) as served:
+        assert not any("sesame" in line for line in served.printed)
+        assert httpx.get(f"{served.base}/health").status_code == 200
+        with pytest.raises(openai.AuthenticationError):
+            client(served.base).models.list()
+        assert [model.id for model in client(served.base, api_key="sesame").models.list()] == ["tiny"]
+        allowed = httpx.get(f"{served.base}/v1/models", headers={"Origin": "https://app.example"})
+        assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (401, "https://app.example")
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [([], ""), (["--api-key", ""], None), (["--api-key", "open sesame"], "sesame"), (["--api-key", "s\u00e9same"], None)],
+)
+def test_a_key_that_cannot_be_sent_is_named_before_anything_is_loaded(options, key, capsys, monkeypatch):
+    if key is not None:
+        monkeypatch.setenv("VLLM_API_KEY", key)
+    for more in ([], ["--replicas", "2"]):
+        monkeypatch.setattr("sys.argv", ["autograder", "serve", "--port", "0", "--model", "/nowhere", *more, *options])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        message = "autograder: the key (VLLM_API_KEY, or --api-key) must be ASCII characters without spaces, at least one\n"
+        assert capsys.readouterr().err == message
+
+
+def test_a_chat_hotter_than_two_is_refused(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["autograder", "chat", "--temperature", "9"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "temperature" in capsys.readouterr().err
 
 
 def test_whoever_opens_it_to_others_is_warned(capsys):
@@ -155,6 +213,7 @@ def test_make_passes_on_what_it_is_given_and_a_hosts_name_from_the_environment_i
     assert line("MODEL=tiny", "PORT=8001", "ENGINE=mine", "HOST=0.0.0.0") == [
         "serve", "--model", "tiny", "--port", "8001", "--engine", "mine", "--host", "0.0.0.0",
     ]  # fmt: skip
+    assert line("CORS=https://a.example http://localhost:3000") == ["serve", "--cors", "https://a.example", "--cors", "http://localhost:3000"]
     assert line("REPLICAS=2", "DTYPE=auto", "ROUTE=turns") == ["serve", "--replicas", "2", "--dtype", "auto", "--route", "turns"]
 
 

@@ -19,14 +19,17 @@ import httpx
 import openai
 import torch
 
+from autograder import __version__
 from autograder.serving.server import parts
 from course.kit import WeightsOnly, load_model, load_tokenizer
 from course.kit.serving import EchoCore
+from course.kit.serving.access import Access
 from course.kit.serving.running import LOOPBACK, Runner, address, open_port
 from course.kit.serving.web import Served, Server
 from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 
+HERE = Access(LOOPBACK)
 AUTOGRADER = Path(sys.executable).with_name("autograder")
 
 
@@ -72,7 +75,7 @@ class Running:
 
 
 def client(base: str, **options: Any) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{base}/v1", api_key="none", **{"max_retries": 0, "timeout": 60, **options})
+    return openai.OpenAI(base_url=f"{base}/v1", **{"api_key": "none", "max_retries": 0, "timeout": 60, **options})
 
 
 def tiny() -> WeightsOnly:
@@ -89,13 +92,16 @@ def running(
     max_len: int | None = None,
     patience: float = 10,
     own: dict[str, Any] | None = None,
+    key: str | None = None,
+    origins: tuple[str, ...] = (),
 ) -> Iterator[Running]:
     """A server in a thread, with the engine behind it. Its blocks have to be free at the end."""
     chosen = choose(model, "auto", rows=rows, max_len=max_len, threads=1)
     core = EngineCore(chosen, threads=1)
     name = model if isinstance(model, str) else model.config.name
     try:
-        with before(core, Served(name, chosen.tokenizer, chosen.config.vocab_size, chosen.max_len), waiting, patience, own or {}) as it:
+        described = Served(name, chosen.tokenizer, chosen.config.vocab_size, chosen.max_len, version=__version__)
+        with before(core, described, waiting, patience, own or {}, Access(LOOPBACK, key, origins)) as it:
             yield it
     finally:
         core.close()
@@ -106,16 +112,18 @@ def echoing(*, step_seconds: float = 0.02, patience: float = 10) -> Iterator[Run
     """A server in a thread, and behind it no model: an answer is its prompt over again, a token a step."""
     tokenizer = load_tokenizer("tiny")
     core = EchoCore(max_running=16, step_seconds=step_seconds, num_blocks=10_000)
-    with before(core, Served("echo", tokenizer, 1024, 2048), 16, patience, {}) as it:
+    with before(core, Served("echo", tokenizer, 1024, 2048, version=__version__), 16, patience, {}) as it:
         yield it
 
 
 @contextmanager
-def before(core: Any, served: Served, waiting: int, patience: float, own: dict[str, Any]) -> Iterator[Running]:
+def before(
+    core: Any, served: Served, waiting: int, patience: float, own: dict[str, Any], access: Access = HERE
+) -> Iterator[Running]:
     """A server before this core."""
     free = core.num_free_blocks
     opened = open_port("127.0.0.1", 0)
-    server = Server(core, parts(own), served, max_waiting=waiting, hosts=LOOPBACK)
+    server = Server(core, parts(own), served, max_waiting=waiting, access=access)
     started = threading.Event()
     runner = Runner(server, started.set, patience)
     thread = threading.Thread(target=lambda: runner.run(sockets=[opened]), daemon=True)

@@ -40,7 +40,10 @@ class Core(Protocol):
         ...
 
     async def step(self) -> list[TokenOutput]:
-        """Run one step for all running requests. The event loop runs other tasks meanwhile."""
+        """Run one step for all running requests. The event loop runs other tasks meanwhile.
+
+        A `FailedOutput` ends its request.
+        """
         ...
 
 

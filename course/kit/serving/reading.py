@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from .messages import TokenOutput
 from .metrics import Metrics
+from .report import FailedOutput
 from .shapes import Piece
 
 T = TypeVar("T")
@@ -18,7 +19,8 @@ Receive = Callable[[], Awaitable[Any]]
 class Stream(Protocol):
     """A converter of tokens to text: Day 18's `TextStream`."""
 
-    finish_reason: str | None
+    @property
+    def finish_reason(self) -> str | None: ...
 
     def push(self, token_id: int) -> str: ...
 
@@ -34,14 +36,24 @@ class Reading:
         self._outputs, self._stream, self._metrics = outputs, stream, metrics
         self._last, self._is_first = started, True
         self._first: TokenOutput | None = None
+        self._prompt: Piece | None = None
         self.ended = False
 
     async def begin(self) -> None:
         """Wait for the first token. Raises the engine's error, which the server can answer with a status only before a stream begins."""
         self._first = await self._next()
 
+    def begin_with(self, prompt: Piece) -> None:
+        """Put the echoed prompt before the answer's pieces. If it is the last piece, the answer's tokens are dropped."""
+        self._prompt = prompt
+
     async def pieces(self) -> AsyncGenerator[Piece, None]:
         """Yield the pieces of the answer after `begin`, each as soon as it has text. Raises RuntimeError if tokens end too early."""
+        if self._prompt is not None:
+            self.ended = self._prompt.finish_reason is not None
+            if self.ended:
+                await self.close()
+            yield self._prompt
         held: list[TokenOutput] = []
         while not self.ended:
             output, self._first = self._first or await self._next(), None
@@ -63,6 +75,8 @@ class Reading:
             output = await anext(self._outputs)
         except StopAsyncIteration:
             raise RuntimeError("the engine's tokens ended before the answer did") from None
+        if isinstance(output, FailedOutput):
+            raise output.error
         now = time.perf_counter()
         (self._metrics.ttft if self._is_first else self._metrics.itl).observe(now - self._last)
         self._last, self._is_first = now, False

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from starlette.requests import Request
@@ -26,10 +27,7 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
     "modalities": (["text"],),
     "audio": (),
     "best_of": (1,),
-    "echo": (False,),
     "suffix": ("",),
-    "ignore_eos": (False,),
-    "stop_token_ids": ([],),
 }
 """The unsupported fields of OpenAI's API, and of others' servers, that would change the answer.
 
@@ -37,9 +35,11 @@ Each has the values that ask for nothing.
 """
 READ = frozenset({
     "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
-    "top_logprobs", "stream", "stream_options", "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty",
-    "logit_bias", "cache_salt",
+    "top_logprobs", "stream", "stream_options", "top_k", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
+    "frequency_penalty", "logit_bias", "stop_token_ids", "ignore_eos", "min_tokens", "cache_salt", "echo",
 })  # fmt: skip
+OTHERS_FIELDS: dict[bool, tuple[str, ...]] = {True: ("prompt", "echo"), False: ("messages", "top_logprobs")}
+"""{whether a request is a chat: fields of the other kind of request, which would be ignored}."""
 NO_MATTER = frozenset({
     "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
 })  # fmt: skip
@@ -77,17 +77,69 @@ async def read_body(request: Request) -> dict[str, Any]:
     return found
 
 
-def check_fields(body: dict[str, Any], model: str) -> None:
-    """Raise RequestError for a model that is not served (404), and for any field that is not supported."""
+def check_fields(body: dict[str, Any], model: str, *, chat: bool) -> None:
+    """Raise RequestError for a model that is not served (404), and for any field that is not supported in this kind of request."""
     asked = body.get("model")
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
     for name, harmless in NOT_DONE.items():
         if body.get(name) is not None and body[name] not in harmless:
             raise RequestError(f"{name} is not supported", param=name, code="unsupported_parameter")
-    for name, value in body.items():
-        if value is not None and name not in READ and name not in NOT_DONE and name not in NO_MATTER:
-            raise RequestError(f"{name!r:.80} is not supported", param=f"{name:.80}", code="unsupported_parameter")
+    for name in OTHERS_FIELDS[chat]:
+        if body.get(name) is not None and body[name] is not False:
+            other = "/v1/completions" if chat else "/v1/chat/completions"
+            raise RequestError(f"{name} is a field of {other}", param=name, code="unsupported_parameter")
+    require_known(body, READ | NOT_DONE.keys() | NO_MATTER)
+    options = body.get("stream_options")
+    require_known(options if isinstance(options, dict) else {}, {"include_usage", "include_obfuscation"}, "stream_options.")
+
+
+def require_known(given: Mapping[str, Any], known: AbstractSet[str], before: str = "") -> None:
+    """Raise RequestError for a field that is neither known nor null. before: what precedes the field's name in the error."""
+    for name, value in given.items():
+        if value is not None and name not in known:
+            raise RequestError(f"{before + name!r:.80} is not supported", param=f"{before + name:.80}", code="unsupported_parameter")
+
+
+def asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that ask for something: without null, false, 0, and empty texts, lists and objects."""
+    return {name: value for name, value in given.items() if value}
+
+
+def as_contract(body: dict[str, Any], *, chat: bool, room: int, defaults: Mapping[str, float]) -> dict[str, Any]:
+    """Return a request in the form of Day 18's `parse_params`, which does not know all that clients send.
+
+    - A field of `defaults`, such as the model's temperature, has this value if the request leaves it out.
+    - An empty list of stops is no stop.
+    - In a completion, max_completion_tokens is a name of max_tokens.
+    - If the request echoes its prompt and wants no token more, one token is made, which `only_echoes` says to drop.
+    - More tokens than the `room` that the prompt leaves are as many as there is room for.
+    """
+    made = {**defaults, **{name: value for name, value in body.items() if value is not None}}
+    if made.get("stop") == []:
+        del made["stop"]
+    if not chat and "max_completion_tokens" in made:
+        made["max_tokens"] = made.pop("max_completion_tokens")
+    if only_echoes(body):
+        made["max_tokens"] = 1
+    for name in ("max_tokens", "max_completion_tokens"):
+        if type(made.get(name)) is int and made[name] > room >= 1:
+            made[name] = room
+    return made
+
+
+def echoes(body: dict[str, Any]) -> bool:
+    """Return True if a completion's text must begin with its prompt. Raises RequestError."""
+    echo = body.get("echo")
+    if not isinstance(echo, bool | None):
+        raise RequestError(f"echo must be true or false, got {echo!r:.60}", param="echo")
+    return bool(echo)
+
+
+def only_echoes(body: dict[str, Any]) -> bool:
+    """Return True if a completion's text must be its prompt and nothing else."""
+    given = [body[name] for name in ("max_completion_tokens", "max_tokens") if body.get(name) is not None]
+    return body.get("echo") is True and bool(given) and type(given[0]) is int and given[0] == 0
 
 
 def unknown_model(asked: Any, model: str) -> RequestError:
@@ -159,6 +211,7 @@ def _role(message: Any, place: str) -> str:
     for name in ("tool_calls", "function_call"):
         if message.get(name):
             raise RequestError(f"{place}.{name}: this server calls no tools", param=f"{place}.{name}", code="unsupported_parameter")
+    require_known(asked(message), {"role", "content", "name"}, f"{place}.")
     role = message.get("role")
     if not isinstance(role, str) or role not in ROLES:
         raise RequestError(f"{place}.role must be one of {', '.join(ROLES)}, got {role!r:.60}", param=f"{place}.role")
@@ -168,6 +221,8 @@ def _role(message: Any, place: str) -> str:
 def _content(message: dict[str, Any], place: str) -> str:
     """Return a message's text, which is a string or a list of text parts."""
     content, place = message.get("content"), f"{place}.content"
+    if content is None and message.get("role") == "assistant":  # as a client sends an empty answer back
+        return ""
     if isinstance(content, str):
         return unicode(content, place)
     if not isinstance(content, list) or not content:

@@ -19,7 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from .web import Server
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-
+KEY_VARIABLE = "VLLM_API_KEY"
+"""The environment variable with the server's key. vLLM reads the same one."""
 
 HEAD_SECONDS = 30.0
 """The seconds that a client may take from a connection, or the answer before, to the end of its request's head."""
@@ -61,18 +62,23 @@ def address(opened: socket.socket) -> str:
     return f"http://{host}:{port}"
 
 
-def announce(where: str, name: str, host: str) -> None:
-    """Print the address and commands for trying the server."""
+def announce(where: str, name: str, host: str, *, keyed: bool = False) -> None:
+    """Print the address and commands for trying the server. keyed: whether the server needs a key, which is not printed."""
     question = "Why is the sky blue?"
     print(f"{name} answers at {where} (the chat page; Ctrl-C ends it)")
     body = json.dumps({"messages": [{"role": "user", "content": question}], "max_tokens": 64, "temperature": 0, "stream": True})
-    print(f"  curl -N {where}/v1/chat/completions -H 'Content-Type: application/json' -d '{body}'")
+    header, key, imported = "", "'none'", "openai"
+    if keyed:
+        header, key, imported = f' -H "Authorization: Bearer ${KEY_VARIABLE}"', f"os.environ['{KEY_VARIABLE}']", "os, openai"
+        print(f"Clients must send the server's key. These two commands read it from the environment variable {KEY_VARIABLE}:")
+    print(f"  curl -N {where}/v1/chat/completions{header} -H 'Content-Type: application/json' -d '{body}'")
     asking = f"model={name!r}, messages=[{{'role': 'user', 'content': '{question}'}}], max_tokens=64, temperature=0"
-    client = f"openai.OpenAI(base_url='{where}/v1', api_key='none')"
-    print(f"""  python -c "import openai; print({client}.chat.completions.create({asking}).choices[0].message.content)\"""")
+    answer = f"openai.OpenAI(base_url='{where}/v1', api_key={key}).chat.completions.create({asking})"
+    print(f"""  python -c "import {imported}; print({answer}.choices[0].message.content)\"""")
     sys.stdout.flush()
     if host not in LOOPBACK:
-        warning = f"Warning: HOST={host} lets every machine that can reach this one use the model, without a key and without encryption."
+        may = "use the model, without a key and without encryption" if not keyed else "send requests; key and texts are not encrypted"
+        warning = f"Warning: HOST={host} lets every machine that can reach this one {may}."
         print(warning, file=sys.stderr, flush=True)
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.tokenizer import Tokenizer
 from .messages import SamplingParams, TokenOutput
+from .report import Report
+
+UNKNOWN = math.nan
+"""The log-probability of a prompt's first token, which follows nothing. JSON gets null."""
+LEAST_LOGPROB = -9999.0
+"""The number for a log-probability of minus infinity: JSON has no infinity. vLLM sends the same number."""
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of an answer: a text, and its tokens. finish_reason: None unless it is the last piece.
+    """A piece of an answer: a text, and its tokens. finish_reason: None unless it is the last piece. echoed: whether it is the prompt.
 
     Some tokens have no text yet: a part of a character, the beginning of a possible stop string. Such a token is in the first piece whose
     text includes it, so the pieces together have each token once.
@@ -21,11 +28,16 @@ class Piece:
     text: str
     tokens: list[TokenOutput]
     finish_reason: str | None
+    echoed: bool = False
 
 
 @dataclass
 class Answer:
-    """One answer: its id and the JSON of its pieces. num_tokens counts the generated tokens; the offset is in characters."""
+    """One answer: its id and the JSON of its pieces.
+
+    num_tokens counts the generated tokens, and num_cached the prompt's tokens that were found in the cache; None if the client is not told.
+    The offset is in characters.
+    """
 
     id: str
     created: int
@@ -35,13 +47,14 @@ class Answer:
     params: SamplingParams
     num_prompt_tokens: int
     num_tokens: int = 0
+    num_cached: int | None = None
     _offset: int = field(default=0, repr=False)
 
     def whole(self, pieces: Sequence[Piece]) -> dict[str, Any]:
         """Return the whole answer in one object."""
         text = "".join(piece.text for piece in pieces)
         tokens = [token for piece in pieces for token in piece.tokens]
-        self.num_tokens = len(tokens)
+        self.num_tokens = sum(len(piece.tokens) for piece in pieces if not piece.echoed)
         said = {"message": {"role": "assistant", "content": text}} if self.chat else {"text": text}
         return {**self._head(), "choices": [self._choice(said, tokens, pieces[-1].finish_reason)], "usage": self.usage()}
 
@@ -51,18 +64,25 @@ class Answer:
 
     def chunk(self, piece: Piece) -> dict[str, Any]:
         """Return the chunk of one piece."""
-        self.num_tokens += len(piece.tokens)
+        self.num_tokens += 0 if piece.echoed else len(piece.tokens)
         said = {"delta": {"content": piece.text} if piece.text else {}} if self.chat else {"text": piece.text}
         return self._chunk([self._choice(said, piece.tokens, piece.finish_reason)])
+
+    def echo(self, ids: Sequence[int], report: Report, *, alone: bool) -> Piece:
+        """Return the prompt as a piece, with the report's log-probabilities. alone: whether nothing follows it."""
+        entries = [(UNKNOWN, []), *report.prompt] if self.params.logprobs is not None else []
+        tokens = [TokenOutput(self.id, token, *entry) for token, entry in zip(ids, entries, strict=True)] if entries else []
+        return Piece(self.tokenizer.decode(list(ids)), tokens, "length" if alone else None, echoed=True)
 
     def closing(self) -> dict[str, Any]:
         """Return the last chunk, which counts the tokens."""
         return {**self._chunk([]), "usage": self.usage()}
 
-    def usage(self) -> dict[str, int]:
+    def usage(self) -> dict[str, Any]:
         """Return the token counts. All generated tokens count, including the EOS and the tokens of a stop string."""
         prompt, made = self.num_prompt_tokens, self.num_tokens
-        return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made}
+        cached = {} if self.num_cached is None else {"prompt_tokens_details": {"cached_tokens": self.num_cached}}
+        return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made, **cached}
 
     def _head(self, chunk: bool = False) -> dict[str, Any]:
         kind = ("chat.completion.chunk" if chunk else "chat.completion") if self.chat else "text_completion"
@@ -72,10 +92,10 @@ class Answer:
         return {**self._head(chunk=True), "choices": choices, **({"usage": None} if self.params.include_usage else {})}
 
     def _choice(self, said: dict[str, Any], tokens: list[TokenOutput] | None, finish_reason: str | None) -> dict[str, Any]:
-        told = None
+        logprobs = None
         if tokens is not None and self.params.logprobs is not None:
-            told = {"content": [self._token(token) for token in tokens], "refusal": None} if self.chat else self._columns(tokens)
-        return {"index": 0, **said, "logprobs": told, "finish_reason": finish_reason}
+            logprobs = {"content": [self._token(token) for token in tokens], "refusal": None} if self.chat else self._columns(tokens)
+        return {"index": 0, **said, "logprobs": logprobs, "finish_reason": finish_reason}
 
     # A chat's log probabilities: an object for each token
 
@@ -85,7 +105,8 @@ class Answer:
 
     def _one(self, token_id: int, logprob: float) -> dict[str, Any]:
         """Return a token as text and as bytes. Bytes are needed because a character may be several tokens."""
-        return {"token": self.tokenizer.decode([token_id]), "logprob": logprob, "bytes": list(self.tokenizer.token_bytes(token_id))}
+        content = list(self.tokenizer.token_bytes(token_id))
+        return {"token": self.tokenizer.decode([token_id]), "logprob": max(logprob, LEAST_LOGPROB), "bytes": content}
 
     # A completion's: a column for each kind of thing
 
@@ -97,16 +118,16 @@ class Answer:
             self._offset += sum(byte & 0xC0 != 0x80 for byte in self.tokenizer.token_bytes(token.token_id))  # characters that begin in it
         return {
             "tokens": names,
-            "token_logprobs": [token.logprob for token in tokens],
-            "top_logprobs": [self._best(name, token) for name, token in zip(names, tokens, strict=True)],
+            "token_logprobs": [None if math.isnan(token.logprob) else max(token.logprob, LEAST_LOGPROB) for token in tokens],
+            "top_logprobs": [None if math.isnan(token.logprob) else self._best(token) for token in tokens],
             "text_offset": offsets,
         }
 
-    def _best(self, name: str, token: TokenOutput) -> dict[str, float]:
+    def _best(self, token: TokenOutput) -> dict[str, float]:
         """Return the best tokens and, as in OpenAI's API, also the drawn token if it is not among them."""
         best: dict[str, float] = {}
         for token_id, logprob in [*token.top_logprobs, (token.token_id, token.logprob)]:
-            best.setdefault(self._name(token_id), logprob)
+            best.setdefault(self._name(token_id), max(logprob, LEAST_LOGPROB))
         return best
 
     def _name(self, token_id: int) -> str:

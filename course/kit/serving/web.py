@@ -12,27 +12,28 @@ import ipaddress
 import sys
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Container, Coroutine
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from ..models.tokenizer import Tokenizer
+from .access import ANYBODY, Access
 from .core import Core
+from .endings import text_stream
 from .extras import Extras, read_extras
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
-from .requests import check_fields, prompt_ids, read_body, unknown_model
+from .report import Report
+from .requests import as_contract, asked, check_fields, echoes, only_echoes, prompt_ids, read_body, require_known, unknown_model
 from .shapes import Answer
 
 PAGE = Path(__file__).with_name("chat.html")
@@ -63,42 +64,17 @@ class Parts:
 
 @dataclass(frozen=True)
 class Served:
-    """The served model. max_len: tokens of prompt and answer together."""
+    """The served model. max_len: tokens of prompt and answer together.
+
+    defaults: {a field of a request: its value where a request leaves it out}, of temperature and top_p. version: the server's own version.
+    """
 
     name: str
     tokenizer: Tokenizer
     vocab_size: int
     max_len: int
-
-
-class OnlyOwnPages:
-    """Middleware that refuses requests that a browser sends for a page of another site.
-
-    Such a page can give its own domain name the address 127.0.0.1 (DNS rebinding), so the browser treats this server as the page's site.
-    Host is then that domain name. The page can also send a cross-site request. Origin then differs from Host. Programs send no Origin.
-    """
-
-    def __init__(self, app: ASGIApp, hosts: Container[str] | None) -> None:
-        self.app, self.hosts = app, hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (error := self.refused(Headers(scope=scope))) is None:
-            await self.app(scope, receive, send)
-        else:
-            await refusal(error)(scope, receive, send)
-
-    def refused(self, headers: Headers) -> RequestError | None:
-        host, origin = headers.get("host", ""), headers.get("origin")
-        if self.hosts is not None and without_port(host) not in self.hosts:
-            return RequestError(f"this server is not called {host!r:.100}: use 127.0.0.1 or localhost", status=403, code="unknown_host")
-        if origin is not None and origin.partition("://")[2] != host:
-            return RequestError("pages of other sites may not use this server", status=403, code="cross_site")
-        return None
-
-
-def without_port(host: str) -> str:
-    """Return the name in a Host header: `localhost` of `localhost:8000`, `::1` of `[::1]:8000`."""
-    return (host.partition("]")[0].lstrip("[") if host.startswith("[") else host.partition(":")[0]).lower()
+    defaults: Mapping[str, float] = field(default_factory=dict)
+    version: str = field(kw_only=True)
 
 
 class Server:
@@ -107,9 +83,8 @@ class Server:
     num_open: the number of requests that are not fully answered yet. failed: an event, set if the engine's task ended by itself.
     """
 
-    def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, hosts: Container[str] | None = None) -> None:
-        """Set up the application. hosts: the allowed names in clients' Host header, without a port; None allows any name."""
-        self.core, self.parts, self.served = core, parts, served
+    def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, access: Access = ANYBODY) -> None:
+        self.core, self.parts, self.served, self.access = core, parts, served, access
         self.engine = parts.AsyncEngine(core, max_waiting)
         self.metrics = Metrics(core)
         self.num_open = 0
@@ -120,6 +95,7 @@ class Server:
             routes=[
                 Route("/", self.page),
                 Route("/health", self.health),
+                Route("/version", self.version),
                 Route("/metrics", self.tell_metrics),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.model),
@@ -129,7 +105,7 @@ class Server:
                 Route("/detokenize", functools.partial(self.count, self.detokenized), methods=["POST"]),
             ],
             exception_handlers={HTTPException: no_such_route, Exception: unexpected},
-            middleware=[Middleware(OnlyOwnPages, hosts=hosts)],
+            middleware=access.middleware(),
             lifespan=self.lifespan,
         )
 
@@ -154,8 +130,8 @@ class Server:
         if self.draining or task.cancelled():
             return
         error = task.exception()
-        told = f"{type(error).__name__}: {error}" if error else "it returned"
-        print(f"The engine's task has ended, so the server cannot answer any more: {told}", file=sys.stderr, flush=True)
+        reason = f"{type(error).__name__}: {error}" if error else "it returned"
+        print(f"The engine's task has ended, so the server cannot answer any more: {reason}", file=sys.stderr, flush=True)
         self.failed.set()
 
     # GET requests
@@ -170,9 +146,19 @@ class Server:
 
     async def tell_metrics(self, request: Request) -> Response:
         """Return the metrics, but only to this machine: cached-token counts and times reveal other clients' requests."""
-        if request.client is not None and not ipaddress.ip_address(request.client.host).is_loopback:
+        if not self._is_from_here(request):
             return refusal(RequestError("/metrics is answered on this machine only", status=403, code="only_loopback"))
         return Response(self.metrics.page(), media_type=CONTENT_TYPE)
+
+    def _is_from_here(self, request: Request) -> bool:
+        """Return True if the client is on this machine."""
+        address = request.headers.get("x-forwarded-for") if self.access.routed else None
+        if address is None and request.client is not None:
+            address = request.client.host
+        return address is None or ipaddress.ip_address(address).is_loopback
+
+    async def version(self, request: Request) -> Response:
+        return JSONResponse({"version": self.served.version})
 
     async def models(self, request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [self._listing()]})
@@ -199,6 +185,7 @@ class Server:
 
     def tokenized(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the token ids, and their number, of a text (`prompt` as in vLLM, `content` as in llama.cpp) or of `messages`."""
+        require_known(asked(body), {"prompt", "content", "messages", "model"})
         given = [name for name in ("prompt", "content", "messages") if body.get(name) is not None]
         if len(given) != 1:
             raise RequestError("give exactly one of prompt, content and messages", param=given[-1] if given else "prompt")
@@ -211,6 +198,7 @@ class Server:
 
     def detokenized(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the text of token ids, as `prompt` and as `content`."""
+        require_known(asked(body), {"tokens", "model"})
         tokens = body.get("tokens")
         if not isinstance(tokens, list) or not all(type(token) is int and 0 <= token < self.served.vocab_size for token in tokens):
             raise RequestError(f"tokens must be a list of token ids, 0 to {self.served.vocab_size - 1}, got {tokens!r:.60}", param="tokens")
@@ -240,29 +228,38 @@ class Server:
         return response
 
     async def _answer(self, request: Request, chat: bool, started: float) -> Response:
-        if request.headers.get("sec-fetch-site") == "cross-site":
-            raise RequestError("pages of other sites may not use this server", status=403, code="cross_site")
         body = await read_body(request)
-        check_fields(body, self.served.name)
+        check_fields(body, self.served.name, chat=chat)
         served, parts = self.served, self.parts
         # In a thread: a long prompt would keep everybody else's tokens waiting.
         ids = await asyncio.to_thread(
             prompt_ids, body, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, max_len=served.max_len,
             render_chat=parts.render_chat,
         )  # fmt: skip
-        params = parts.parse_params(body, chat=chat, room=served.max_len - len(ids))
-        extras = read_extras(body, served.vocab_size)
+        room = served.max_len - len(ids)
+        params = parts.parse_params(as_contract(body, chat=chat, room=room, defaults=served.defaults), chat=chat, room=room)
+        extras = read_extras(body, served.vocab_size, params.max_tokens)
         if extras != Extras() and not hasattr(self.core, "extras"):
             raise without_extras(extras)
+        echo = not chat and echoes(body)
+        report = Report(prompt_top=params.logprobs if echo else None)
+        if report.prompt_top is not None and not hasattr(self.core, "reports"):
+            raise RequestError("echo with logprobs is not supported by this engine", param="echo", code="unsupported_parameter")
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
         answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
-        stream = parts.TextStream(served.tokenizer, params)
+        stream = text_stream(parts.TextStream, served.tokenizer, params, extras)
         if extras != Extras():
             self.core.extras[name] = extras  # type: ignore[attr-defined]
+        if hasattr(self.core, "reports"):
+            self.core.reports[name] = report
         reading = Reading(self.engine.generate(name, ids, params), stream, self.metrics, started)
         try:
             await unless_client_leaves(request.receive, reading.begin())
             self.metrics.tokens.labels("prompt").inc(len(ids))
+            if extras.salt or self._is_from_here(request):  # the count tells what requests of the same salt, or of none, have asked
+                answer.num_cached = report.num_cached
+            if echo:
+                reading.begin_with(answer.echo(ids, report, alone=only_echoes(body)))
             if params.stream:
                 return Events(self, answer, reading)
             pieces = await unless_client_leaves(request.receive, _all(reading))
@@ -274,7 +271,8 @@ class Server:
             await reading.close()
             raise
         finally:
-            getattr(self.core, "extras", {}).pop(name, None)  # of a request that the engine did not take
+            for of_core in ("extras", "reports"):
+                getattr(self.core, of_core, {}).pop(name, None)  # of a request that the engine did not take
         return JSONResponse(answer.whole(pieces))
 
 

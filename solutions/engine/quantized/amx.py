@@ -21,7 +21,7 @@ import llvmlite.ir as ir
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import kept
+from .compiled import compile_once
 from .vectors import F16, F32, I8, I32, I64, Code, Vector, written
 
 SIDE = 16
@@ -320,7 +320,7 @@ def mixed_by_amx(code: Code, shares: Vector, panel: Vector, out: Vector, groups:
 # ---- whole steps ---------------------------------------------------------------------------------------------------
 
 
-@kept
+@compile_once
 def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks):
     """Multiply tiles first to last - 1 of a 4-bit weight by the first rows of operands, into out.
 
@@ -338,7 +338,7 @@ def multiply4_by_amx(isa, tiles, first, last, operands, rows, panel, out, blocks
                 products_1(isa, x, stride, weights, blocks, to, out_stride)
 
 
-@kept
+@compile_once
 def attend_by_amx(isa, q, length, key_panel, value_panel, queries, shares, scores, mixed):
     """Attend with up to 16 rows q of one head to the keys and values in the panels -> mixed (16, 64).
 

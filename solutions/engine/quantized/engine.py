@@ -16,8 +16,9 @@ from torch import Tensor
 
 from course.kit import paths
 from solutions.batching import left_pad
-from solutions.continuous_batching import Flat, Request, flatten_chunks
+from solutions.continuous_batching import Flat, Request
 from solutions.engine.sampling import require_numbers
+from solutions.engine.sequence import FlatWanted, flatten_wanted
 from solutions.paging import PagedSequence
 
 from .amx import SIDE, aligned, configuration
@@ -63,16 +64,16 @@ class Crew:
 
 
 @dataclass
-class FlatPrompts(Flat):
+class FlatPrompts(FlatWanted):
     """The chunks of a step, with the length of each chunk's prompt."""
 
     prompts: list[int]
 
 
 def flatten_prompts(chunks: list[tuple[Request, int]]) -> FlatPrompts:
-    """Return the tokens of a plan's chunks, as `flatten_chunks` does, and the lengths of the chunks' prompts."""
-    flat = flatten_chunks(chunks)
-    return FlatPrompts(flat.ids, flat.positions, flat.bounds, [len(request.prompt) for request, _ in chunks])
+    """Return the tokens of a plan's chunks, as `flatten_wanted` does, and the lengths of the chunks' prompts."""
+    flat = flatten_wanted(chunks)
+    return FlatPrompts(flat.ids, flat.positions, flat.bounds, flat.wanted, [len(request.prompt) for request, _ in chunks])
 
 
 class QuantizedEngine:
@@ -155,16 +156,31 @@ class QuantizedEngine:
     def _run(self, ids: Any, sequences: Any, positions: Any, wanted: Any, prompts: Any = 0) -> Any:
         """Run one pass over rows ids (R,), each at a position of a sequence, and return the logits of the wanted rows.
 
-        prompts: the lengths of the rows' prompts; 0 if no row is part of a prompt. The next pass overwrites the logits.
+        prompts: the lengths of the rows' prompts; 0 if no row is part of a prompt. The next pass overwrites the logits. If the state of a
+        row is not finite at the end, all logits of its sequence are NaN. Without this, rounding to 8 bits would turn NaN into numbers.
         """
         ids, sequences, positions, wanted, prompts = (np.asarray(each, np.int64) for each in (ids, sequences, positions, wanted, prompts))
         by_amx = (positions < prompts) & (prompts >= AMX_PROMPT) & (self.amx is not None)
+        self._clear_values(sequences[by_amx], positions[by_amx])
         order = np.argsort(~by_amx, kind="stable")
         rows = ids[order], sequences[order], positions[order], np.argsort(order)[wanted]
         runs = runs_of(*rows[1:3], by_amx.sum())
         model = (self.sizes, self.model.weights, self.tables, self.cache, self.work, self.amx)
-        self.crew.run(lambda me: run(self.isa, me, self.crew.threads, self.barrier, *rows, runs, *model))
-        return self.work[-1][: len(wanted)]
+        self.crew.run(lambda thread: run(self.isa, thread, self.crew.threads, self.barrier, *rows, runs, *model))
+        logits, states = self.work[-1][: len(wanted)], self.work[0][: len(ids)]
+        if not np.isfinite(states).all():
+            damaged = rows[1][~np.isfinite(states).all(-1)]
+            logits[np.isin(sequences[wanted], damaged)] = np.nan
+        return logits
+
+    def _clear_values(self, sequences: Any, positions: Any) -> None:
+        """Clear the values after the last position of each sequence, in its group of 32.
+
+        AMX multiplies whole groups. A share of 0 hides a value of an earlier text, but not a NaN.
+        """
+        for sequence in np.unique(sequences):
+            end = positions[sequences == sequence].max() + 1
+            self.cache[1][:, sequence, :, end : -(-end // 32) * 32] = 0
 
     def prefill(self, ids: Tensor, num_pad: Tensor | None = None) -> Tensor:
         """Start over with left-padded prompts: ids (B, T), num_pad (B,) or None for no padding -> logits (B, V).
@@ -210,7 +226,7 @@ class QuantizedEngine:
         sizes = [len(each) for each in tokens]
         for row, size in enumerate(sizes):
             if size > 1 + self.guesses:
-                raise ValueError(f"row {row} has {size - 1} guesses, the engine was made for {self.guesses}: make one with more guesses")
+                raise ValueError(f"row {row} has {size - 1} guesses, but this engine allows {self.guesses}: make an engine with more")
             if self.lengths[row] + size > self.max_len:
                 raise ValueError(f"row {row} has no room for {size} tokens in max_len = {self.max_len}: make one with a longer max_len")
         rows = np.repeat(np.arange(len(tokens)), sizes)
@@ -231,7 +247,7 @@ class QuantizedEngine:
         return torch.cat([self.prefill(ids[:, :1]), *(self.decode(ids[:, i : i + 1]) for i in range(1, ids.shape[1]))])
 
     def forward(self, flat: Flat, sequences: list[PagedSequence]) -> Tensor:
-        """Run a pass for chunks of texts -> logits (R, V), as the `forward` of a `ServingEngine`.
+        """Run a pass for chunks of texts -> logits (W, V) after the wanted tokens, as the `forward` of a `ServingEngine`.
 
         Each text is in one block of max_len tokens; the block's number is the text's row in this engine. R <= batch chunks have at most
         `rows` tokens together.
@@ -239,8 +255,10 @@ class QuantizedEngine:
         assert isinstance(flat, FlatPrompts)  # as `flatten_prompts` makes it
         sizes = [end - start for start, end in pairwise(flat.bounds)]
         rows = np.repeat([sequence.blocks[0] for sequence in sequences], sizes)
-        last, prompts = np.array(flat.bounds[1:]) - 1, np.repeat(flat.prompts, sizes)
-        return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, last, prompts).copy())
+        if 2 * len(flat.wanted) > len(self.work[-1]):  # a prompt is read whose tokens are all wanted
+            self.work = (*self.work[:-1], np.zeros((2 * self.rows, self.model.vocab_size), np.float32))
+        prompts = np.repeat(flat.prompts, sizes)
+        return torch.from_numpy(self._run(flat.ids[0], rows, flat.positions, flat.wanted, prompts).copy())
 
     def compile(self) -> None:
         """Compile the kernels or load them from the cache, by running a pass of one token in row 0.

@@ -20,7 +20,7 @@ from numba import typeof
 from numba.core.registry import cpu_target
 
 from .amx import SIDE, aligned, configuration, configure, multiply4_by_amx, release, split
-from .compiled import kept
+from .compiled import compile_once
 
 VARIABLE, OFF = "COURSE_AMX", "off"
 LANES = (0,) * SIDE
@@ -28,7 +28,7 @@ ARCH_PRCTL, REQUEST_PERMISSION, TILE_DATA = 158, 0x1023, 18
 """Linux's numbers on x86-64 for the system call, its command, and the registers."""
 
 
-@kept
+@compile_once
 def trial(isa, config, tiles, x, operands, panel, out):
     """Multiply rows x by a weight, (tiles, blocks, bytes), by AMX."""
     blocks = tiles.shape[1]

@@ -26,7 +26,7 @@ class _Line(event.Listener):
 
 
 @contextmanager
-def compiling_is_told() -> Iterator[None]:
+def report_compiling() -> Iterator[None]:
     """Print one line if anything is compiled in this block: a dot for each function, then the total seconds."""
     line = _Line()
     try:
