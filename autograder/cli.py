@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 
 from . import __version__
 from .base import gc_tuning, own
-from .base.errors import CourseError, InfrastructureFault
+from .base.errors import CourseError, InfrastructureFault, first_line
 from .commands import certifying, course, grading, handing_in, handing_out, hub, racing, regrading, reporting, rounds, serving, student
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -126,7 +126,7 @@ def main() -> None:
         sys.exit(INTERRUPTED)
     except CourseError as error:
         stderr.print(f"autograder: {error}", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
+        sys.exit(error.exit_status)
     except InfrastructureFault as fault:
         stderr.print(f"autograder: infrastructure: {fault}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
@@ -139,8 +139,7 @@ def main() -> None:
     except Exception as error:
         if not is_of_database(error):
             raise
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        stderr.print(f"autograder: the gradebook cannot be used: {reason}", markup=False, highlight=False, soft_wrap=True)
+        stderr.print(f"autograder: the gradebook cannot be used: {first_line(error)}", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
 
 

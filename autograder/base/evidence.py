@@ -156,10 +156,10 @@ def _in_wrong_places(g: Tensor, w: Tensor) -> str | None:
 
 
 def _by_a_factor(g: Tensor, w: Tensor) -> str | None:
-    told = (w != 0) & w.isfinite()
-    if not bool(told.any()) or not bool(((g == w) | told).all()) or len(w[told].unique()) < 2:
+    usable = (w != 0) & w.isfinite()
+    if not bool(usable.any()) or not bool(((g == w) | usable).all()) or len(w[usable].unique()) < 2:
         return None
-    ratios = g[told] / w[told]
+    ratios = g[usable] / w[usable]
     factor = float(ratios.median())
     if not math.isfinite(factor) or factor == 0 or not torch.allclose(ratios, torch.full_like(ratios, factor), rtol=1e-4, atol=0):
         return None
@@ -170,12 +170,12 @@ def _by_a_factor(g: Tensor, w: Tensor) -> str | None:
 
 
 def _by_an_amount(g: Tensor, w: Tensor) -> str | None:
-    told = w.isfinite()
-    if int(told.sum()) < 3 or not bool(((g == w) | told).all()) or len(w[told].unique()) < 3:
+    finite = w.isfinite()
+    if int(finite.sum()) < 3 or not bool(((g == w) | finite).all()) or len(w[finite].unique()) < 3:
         return None
-    gaps = g[told] - w[told]
+    gaps = g[finite] - w[finite]
     gap = float(gaps.median())
-    noise = 1e-6 * (1 + float(w[told].abs().max()))
+    noise = 1e-6 * (1 + float(w[finite].abs().max()))
     if math.isfinite(gap) and abs(gap) > noise and torch.allclose(gaps, torch.full_like(gaps, gap), rtol=1e-4, atol=noise):
         return f"Every number is {abs(gap):.4g} {'more' if gap > 0 else 'less'} than expected."
     return None

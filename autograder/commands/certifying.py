@@ -123,8 +123,8 @@ def as_data(results: list[TopicResult], attacks: list[attack_suite.Result] | Non
     from ..certification import attack_suite
     from ..certification import certify as c
 
-    told = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)}
-    return told if attacks is None else told | attack_suite.as_json(attacks)
+    figures = {"run": c.circumstances(), "seeds": seeds, **c.as_json(results)}
+    return figures if attacks is None else figures | attack_suite.as_json(attacks)
 
 
 def print_results(results: list[TopicResult], attacks: list[attack_suite.Result] | None, seeds: int) -> None:
@@ -134,10 +134,10 @@ def print_results(results: list[TopicResult], attacks: list[attack_suite.Result]
         print_attacks(attacks)
 
 
-def put_into(path: Path, told: dict[str, Any]) -> None:
+def put_into(path: Path, figures: dict[str, Any]) -> None:
     from ..site.certification import joined, read
 
-    whole = joined(read(path) if path.exists() else told, told)
+    whole = joined(read(path) if path.exists() else figures, figures)
     write_whole(path, (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode())
 
 
@@ -172,7 +172,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
 
     def judged(done: int, total: int, judgement: Judgement) -> None:
         advance()
-        if not judgement.as_due:
+        if not judgement.as_expected:
             what = "false failure" if judgement.specimen.right else "survivor"
             say(f"{what}: {judgement.specimen.place}")
         if not stderr.is_terminal and done % EVERY == 0:

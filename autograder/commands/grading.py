@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 
 from ..base.errors import CourseError
+from ..sandbox.protocol.text import encodable
 from .course import DayArgument, chosen_days
 
 if TYPE_CHECKING:
@@ -235,9 +236,9 @@ def demo(
     outcomes = run(folder, chosen, jobs, progress_bar)
     for day in chosen:
         print_day_of_samples(day, [outcome for outcome in outcomes if outcome.record.slug == day.slug])
-    wrong = [outcome for outcome in outcomes if not outcome.as_due]
+    wrong = [outcome for outcome in outcomes if not outcome.as_expected]
     for outcome in wrong:
-        say(line_not_as_due(outcome))
+        say(unexpected_line(outcome))
     root = folder.absolute()
     tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as expected.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
@@ -256,13 +257,13 @@ def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
     for column in ("student", "score", "expected", "status", "submission"):
         table.add_column(column, justify="right" if column in ("score", "expected") else "left")
     for outcome in outcomes:
-        status = outcome.record.status if outcome.as_due else "UNEXPECTED"
-        points, due = points_text(outcome.record.points), outcome.sample.due.text(day)
-        table.add_row(outcome.record.student, points, due, status, outcome.sample.story)
+        status = outcome.record.status if outcome.as_expected else "UNEXPECTED"
+        points, expected = points_text(outcome.record.points), outcome.sample.expected.text(day)
+        table.add_row(outcome.record.student, points, expected, status, outcome.sample.story)
     console.print(table)
 
 
-def line_not_as_due(outcome: Outcome) -> str:
+def unexpected_line(outcome: Outcome) -> str:
     """Return a line on a sample whose score is not as expected."""
     from ..notebook.render import points_text
 
@@ -340,13 +341,13 @@ class Lines:
 
     def __init__(self, what: str, total: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.what, self.total, self.clock = what, total, clock
-        self.done, self.told = 0, clock()
+        self.done, self.reported_at = 0, clock()
 
     def step(self, *ignored: object) -> None:
         self.done += 1
         now = self.clock()
-        if now - self.told >= self.EVERY:
-            self.told = now
+        if now - self.reported_at >= self.EVERY:
+            self.reported_at = now
             say(f"{self.what}: {self.done} of {self.total}")
 
 
@@ -388,8 +389,11 @@ def raise_status(records: list[Record], failures: Failures, bad_folders: list[st
         raise typer.Exit(1)
 
 
-def lines_for_a_person(records: Iterable[Record], failures: Failures, *, with_day: bool = True) -> list[str]:
-    """Return a line for each finding in records that somebody must look at, and for each record that is not in the gradebook."""
+def lines_for_a_person(records: Iterable[Record], failures: Failures, *, with_day: bool = True, again: str = "") -> list[str]:
+    """Return a line for each finding in records that somebody must look at, and for each record that is not in the gradebook.
+
+    again: added to the lines on submissions that the next run grades or stores again.
+    """
     records = list(records)
 
     def name(student: str, slug: str) -> str:
@@ -397,8 +401,10 @@ def lines_for_a_person(records: Iterable[Record], failures: Failures, *, with_da
 
     lines = [f"unreadable: {r.student}: {r.problem}" for r in records if r.problem is not None]
     lines += [f"{name(r.student, r.slug)}, {exercise}: {note}" for r in records for exercise, note in r.notes.items()]
-    lines += [f"needs a person: {name(r.student, r.slug)}: {first_line(r)}" for r in records if r.needs_person]
-    return [*lines, *(f"not in the gradebook: {name(*key)}: {reason}" for key, reason in failures.items())]
+    for r in records:
+        if r.needs_person:
+            lines.append(f"needs a person: {name(r.student, r.slug)}: {first_line(r)}{again if r.infrastructure is not None else ''}")
+    return [*lines, *(f"not in the gradebook: {name(*key)}: {reason}{again}" for key, reason in failures.items())]
 
 
 def first_line(record: Record) -> str:
@@ -412,7 +418,7 @@ def say(line: str) -> None:
 
 
 def tell(line: str) -> None:
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    console.print(encodable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def shown_database(folder: ClassFolder) -> str:

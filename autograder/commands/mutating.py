@@ -50,12 +50,12 @@ def judge_mutants(
             begin = partial(progress_of, stack, name)
             whose = partial(judge.run, name, exercise=exercise, origin=origin, share=share)
             results.append(whose(folder=specimens or SPECIMENS, jobs=jobs, begin=begin))
-    told = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)} if into or as_json else {}
+    figures = {"run": circumstances(), "origin": origin, "share": share, **judge.as_json(results)} if into or as_json else {}
     if into:
-        older = read(into) if into.exists() else told
-        write_whole(into, (json.dumps(judge.joined(older, told), indent=2, ensure_ascii=False) + "\n").encode())
+        older = read(into) if into.exists() else figures
+        write_whole(into, (json.dumps(judge.joined(older, figures), indent=2, ensure_ascii=False) + "\n").encode())
     if as_json:
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        print(json.dumps(figures, indent=2, ensure_ascii=False))
     elif survivors:
         print("\n\n".join(equivalent.as_entries(r.surviving) for r in results if r.surviving))
     else:

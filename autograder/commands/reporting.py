@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,7 +90,7 @@ def write_report(results: ClassResults, into: Path) -> list[Path]:
 
 def similar(
     day: DayArgument = None,
-    common: Annotated[float, typer.Option(min=0, max=1, help="Ignore code that more than this share of the class has in common.")] = 0.1,
+    common: Annotated[float, typer.Option(min=0, max=1, help="Ignore code that occurs in more than this share of submissions.")] = 0.1,
     folder: Annotated[Path | None, typer.Option("--into", help="Output folder; default: report/ beside the submissions.")] = None,
     submitted: SubmittedOption = Path("submitted"),
 ) -> None:
@@ -142,10 +143,12 @@ def export(
         raise typer.Exit(1)
 
 
-def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str]) -> tuple[list[Path], list[str]]:
+def write_export(
+    results: ClassResults, to: To, folder: Path, ids: dict[str, str], reported: Collection[str] = ()
+) -> tuple[list[Path], list[str]]:
     """Write the files of an export. Return their paths, and a line for each omitted submission or student.
 
-    ids: {day's slug: Canvas's assignment id}.
+    ids: {day's slug: Canvas's assignment id}. reported: students whose missing score has been reported already.
     """
     from ..gradebook.lms import gradescope, tables
     from ..lessons.notebooks import write_if_changed
@@ -171,7 +174,7 @@ def write_export(results: ClassResults, to: To, folder: Path, ids: dict[str, str
     lines = [
         f"{'needs a person' if r.record.problem is None else 'unreadable'}, no score is exported: "
         f"{r.record.student}{f' ({r.person.email})' if r.person.email else ''}, {r.record.slug}"
-        for r in results.results if r.points is None
+        for r in results.results if r.points is None and r.record.student not in reported
     ]  # fmt: skip
     lines += [f"left out: {student}: the roster has no {to.value} id for this student" for student in dict.fromkeys(unknown)]
     return list(files), lines

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..base.errors import CourseError, InfrastructureFault
+from ..base.errors import CourseError, InfrastructureFault, first_line
 from .course import chosen_days
 from .grading import (
     ClassRun,
@@ -63,6 +63,9 @@ class Step:
     run: Callable[[], Outcome]
 
 
+AGAIN = "fix this and run the same command again"
+
+
 def a_round(
     day: Annotated[str, typer.Argument(help="A day: day05, 5, samplers.")],
     sources: Annotated[list[Path] | None, typer.Argument(help="Zips or folders from the platform; default: files in submitted/.")] = None,
@@ -87,12 +90,13 @@ def a_round(
     use_own_checks(folder.root, [found.topic])
     check_books(folder)
     stopped = Stop(again="")
+    reported: set[str] = set()
     steps = (
         collect_step(found, sources or [], form, roster, at, folder),
-        grade_step(found, jobs, isolation, folder, stopped),
+        grade_step(found, jobs, isolation, folder, stopped, reported),
         report_step(found, roster, folder, db),
-        feedback_step(found, folder),
-        export_step(found, to, assignment_ids(assignment or []), roster, folder, db),
+        feedback_step(found, folder, reported),
+        export_step(found, to, assignment_ids(assignment or []), roster, folder, db, reported),
     )
     if walk_alone(steps, folder, found, stopped):
         raise typer.Exit(1)
@@ -120,16 +124,16 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
     looked = False
     for number, step in enumerate(steps, start=1):
         place = f"{number} of {len(steps)}, {step.name}"
-        of = step.of()
-        if before.holds(step.name, of):
-            outcome = Outcome(f"nothing new; the last result: {before.done[step.name].line}", look=before.done[step.name].look)
-            looked = print_outcome(place, outcome) or looked
-            continue
         try:
+            of = step.of()
+            if before.holds(step.name, of):
+                outcome = Outcome(f"nothing new; the last result: {before.done[step.name].line}", look=before.done[step.name].look)
+                looked = print_outcome(place, outcome) or looked
+                continue
             outcome = step.run()
         except (CourseError, InfrastructureFault, OSError, SQLAlchemyError) as error:
             done = ", ".join(each.name for each in steps[: number - 1]) or "nothing"
-            kind = CourseError if isinstance(error, CourseError) else InfrastructureFault
+            kind = type(error) if isinstance(error, CourseError) else InfrastructureFault
             raise kind(f"the round stopped at {step.name}: {why(error)}. Finished steps: {done}. "
                        f"Fix this and run the same command again: it continues with {step.name}") from None  # fmt: skip
         looked = print_outcome(place, outcome) or looked
@@ -142,9 +146,13 @@ def walk(steps: tuple[Step, ...], before: Steps) -> bool:
 
 def why(error: BaseException) -> str:
     """Return the reason for an error in one line."""
+    from ..gradebook.books.gradebook import IN_USE_NOW, is_in_use
+
+    if is_in_use(error):
+        return IN_USE_NOW
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    return first_line(error).rstrip(".")
 
 
 def print_outcome(place: str, outcome: Outcome) -> bool:
@@ -172,8 +180,9 @@ def collect_step(day: Day, sources: list[Path], form: Source, roster: Path | Non
     return Step("collect", of, run)
 
 
-def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Step:
-    return Step("grade", lambda: graded_from(day, isolation, folder), lambda: grade_day(day, jobs, isolation, folder, stopped))
+def grade_step(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop, reported: set[str]) -> Step:
+    """Return the step. reported: the step adds the students who are not graded or booked, and later steps do not report them again."""
+    return Step("grade", lambda: graded_from(day, isolation, folder), lambda: grade_day(day, jobs, isolation, folder, stopped, reported))
 
 
 def graded_from(day: Day, isolation: str, folder: ClassFolder) -> str:
@@ -189,7 +198,7 @@ def graded_from(day: Day, isolation: str, folder: ClassFolder) -> str:
     return digest(*course, isolation, gradebook, [task.student for task in tasks], *(task.path for task in tasks))
 
 
-def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop) -> Outcome:
+def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped: Stop, reported: set[str]) -> Outcome:
     """Grade and book the submissions of a day, except those with a fresh record that is booked already."""
     from ..gradebook.booking import require_gradebook, unbooked
     from ..grading.tasks import find_tasks
@@ -203,9 +212,11 @@ def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped:
         left = unbooked(folder, day, tasks, fresh)
         run = ClassRun(folder, left, options, executor, stopped, resume=True, any_seed=True)
         new, failures = run.grade_in_bulk() if left else ([], {})
-    require_gradebook(failures)
+    require_gradebook(folder, failures, stored=len(tasks) - len(failures))
     by_student = {**fresh, **{record.student: record for record in new}}
     records = [by_student[task.student] for task in tasks]
+    reported.update(student for student, _ in failures)
+    reported.update(record.student for record in records if record.infrastructure is not None)
     return outcome_of_grading(day, folder, records, failures, kept=len(fresh))
 
 
@@ -226,7 +237,7 @@ def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], fai
     from ..grading.tasks import known_slugs, left_out
 
     look = [f"not graded: {line}" for line in left_out(folder.submitted, known_slugs())]
-    look += lines_for_a_person(records, failures, with_day=False)
+    look += lines_for_a_person(records, failures, with_day=False, again=f": {AGAIN}")
     line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} unchanged"
     files = tuple(record_path(folder.records, record.student, day.slug) for record in records)
     again = bool(failures) or any(record.infrastructure is not None for record in records)
@@ -253,7 +264,7 @@ def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | No
     return Step("report", lambda: made_of(day, roster, folder, left_out(folder.submitted, known_slugs())), run)
 
 
-def feedback_step(day: Day, folder: ClassFolder) -> Step:
+def feedback_step(day: Day, folder: ClassFolder, reported: Collection[str] = ()) -> Step:
     def run() -> Outcome:
         from ..gradebook.booking import book_penalties
         from ..gradebook.books.bulk import graded_students, write_feedback
@@ -262,18 +273,20 @@ def feedback_step(day: Day, folder: ClassFolder) -> Step:
         students = graded_students(folder, day)
         with progress_bar("feedback", len(students)) as advance:
             failures = write_feedback(folder, day, advance) | without_grade(folder, day, students)
-        look = tuple(f"no page: {student}: {reason}" for (student, _), reason in failures.items())
+        look = tuple(f"no page: {student}: {reason}: {AGAIN}" for (student, _), reason in failures.items() if student not in reported)
         made = [student for student in students if (student, day.slug) not in failures]
         pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in made)
-        return Outcome(f"{len(pages)} pages in {folder.feedback}", pages, look, again=bool(look))
+        return Outcome(f"{len(pages)} pages in {folder.feedback}", pages, look, again=bool(failures))
 
     return Step("feedback", lambda: made_of(day, None, folder), run)
 
 
-def export_step(day: Day, to: To, ids: dict[str, str], roster: Path | None, folder: ClassFolder, db: str | None) -> Step:
+def export_step(
+    day: Day, to: To, ids: dict[str, str], roster: Path | None, folder: ClassFolder, db: str | None, reported: Collection[str] = ()
+) -> Step:
     def run() -> Outcome:
         results = read_class(day.slug, folder.submitted, db, roster)
-        files, lines = write_export(results, to, folder.root / "exports", ids)
+        files, lines = write_export(results, to, folder.root / "exports", ids, reported)
         where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder.root / 'exports'}"
         scores = sum(r.points is not None for r in results.results)
         return Outcome(f"{scores} graded submissions; {where}", tuple(files), tuple(lines), again=bool(lines))

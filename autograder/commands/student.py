@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..lessons import Day
 
 console = Console()
-TOLD = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
+REPORTED = ("check", "title", "weight", "outcome", "message", "expected", "got", "cause", "same_as", "lines", "ratio", "ratio_limit")
 """The fields of a verdict with --json."""
 
 
@@ -85,12 +85,12 @@ def check(
     if seed is not None:
         raise CourseError("--seed is for hidden checks with fresh inputs: add --graded, or leave it out")
     session = Session(found, path)
-    told = []
+    outcomes = []
     try:
         for each in exercises:
             verdicts = session.verdicts(each.name)
             points, passed = each.points * share(verdicts), not any(v.failed for v in verdicts)
-            told.append(_as_data(each.name, verdicts, points, each.points, passed))
+            outcomes.append(_as_data(each.name, verdicts, points, each.points, passed))
             if not as_json and only_stubs(each.name, verdicts):
                 tell(f"{each.name}: not written yet")
             elif not as_json:
@@ -100,8 +100,8 @@ def check(
     finally:
         session.close()
     if as_json:
-        print(json.dumps({"day": found.slug, "exercises": told}, indent=1, ensure_ascii=False))
-    if not all(each["passed"] for each in told):
+        print(json.dumps({"day": found.slug, "exercises": outcomes}, indent=1, ensure_ascii=False))
+    if not all(each["passed"] for each in outcomes):
         raise typer.Exit(1)
 
 
@@ -124,7 +124,7 @@ def _grade(day: Day, path: Path, target: str, exercise: str | None, seed: int | 
 
 
 def _as_data(exercise: str, verdicts: list[Verdict], points: float, max_points: float, passed: bool) -> dict[str, Any]:
-    checks = [{name: getattr(verdict, name) for name in TOLD} for verdict in verdicts]
+    checks = [{name: getattr(verdict, name) for name in REPORTED} for verdict in verdicts]
     return {"exercise": exercise, "points": round(points, 4), "max_points": max_points, "passed": passed, "checks": checks}
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..base.errors import InfrastructureFault
+from ..base.errors import CourseError, InfrastructureFault
 from ..grading.records import Record
 from ..grading.tasks import Task
 from ..lessons import Day
-from .books.gradebook import check_gradebook, enter_day, set_penalty
+from .books.gradebook import check_gradebook, check_writable, enter_day, set_penalty
 from .policy.class_tables import book_class
 from .policy.late import late_rule
 from .results import automatic_scores, class_results
@@ -84,10 +84,22 @@ def scores_to_book(record: Record) -> dict[str, float | None]:
     return {score.exercise: None if record.problem is not None else score.points for score in record.scores}
 
 
-def require_gradebook(failures: Failures) -> None:
-    """Raise InfrastructureFault if a failure concerns the gradebook itself and not just one submission."""
-    from .books.writer import is_of_the_gradebook
+def require_gradebook(folder: ClassFolder, failures: Failures, stored: int) -> None:
+    """Raise InfrastructureFault if the gradebook failed for a whole class, or cannot be written now.
 
-    for (student, slug), reason in failures.items():
-        if is_of_the_gradebook(reason):
-            raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")
+    stored: the submissions that were in the gradebook or could be entered. A failure of one submission, such as a gradebook that was in
+    use for a moment, is no reason to stop.
+    """
+    from .books.writer import GONE, is_of_the_gradebook
+
+    lost = {key: reason for key, reason in failures.items() if is_of_the_gradebook(reason)}
+    if not lost:
+        return
+    if GONE not in lost.values() and (stored or len(lost) == 1):
+        try:
+            check_writable(folder.db_url)
+            return
+        except CourseError as error:
+            raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {error}") from None
+    (student, slug), reason = next(iter(lost.items()))
+    raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")

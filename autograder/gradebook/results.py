@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.errors import CourseError
+from ..base.errors import CourseError, typed_line
 from ..base.verdicts import Verdict
 from ..grading.records import Record, read_record
 from ..lessons import CAPSTONE, Day
@@ -138,8 +138,11 @@ def class_results(folder: ClassFolder, days: Sequence[Day], roster: Roster | Non
                 continue
             entry, key = notes.get((record.student, slug)), (record.student, slug)
             dates = due.get(slug), more.get(key)
-            when = lateness(entry, *dates) if entry is not None else lateness_in_place(*dates, now)
-            results.append(_result(record, books.get(record.student), entry, when, roster, rule))
+            try:
+                when = lateness(entry, *dates) if entry is not None else lateness_in_place(*dates, now)
+                results.append(_result(record, books.get(record.student), entry, when, roster, rule))
+            except Exception as error:  # no record is a reason to lose the pages of all
+                damaged.append(f"{path}: a record without a result ({typed_line(error)}): delete it and grade again")
     if not results and not damaged:
         raise CourseError(f"nothing graded under {folder.records}: run `autograder grade` first")
     shown = {r.record.slug for r in results}

@@ -180,14 +180,14 @@ def canaries(day: Day, options: Options) -> None:
     """
     reference = Submission([Cell("reference", solution_source(day.topic))], {})
     blank = read_submission(release_notebook_path(day), day.slug, our_cells(day))
-    for name, submission, due in (("reference", reference, lesson(day).points), ("blank notebook", blank, 0.0)):
+    for name, submission, expected in (("reference", reference, lesson(day).points), ("blank notebook", blank, 0.0)):
         task = Task(f"canary-{name.split()[0]}", day, release_notebook_path(day))
         record = grade_cells(new_record(task, options), day, submission, options)
         if record.infrastructure is not None:
             raise InfrastructureFault(f"the {name} of {day.slug} could not be graded: {record.infrastructure}")
-        if abs(record.points - due) > 1e-6:
-            wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (due == 0)), "")
-            got = f"{record.points} points where {due} were expected"
+        if abs(record.points - expected) > 1e-6:
+            wrong = next((f"{v.check}: {v.message}" for v in record.verdicts if v.passed == (expected == 0)), "")
+            got = f"{record.points} points where {expected} were expected"
             raise InfrastructureFault(f"the {name} of {day.slug} got {got}; {wrong}")
 
 

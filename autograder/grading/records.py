@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..base.errors import CourseError
+from ..base.errors import CourseError, Unavailable
 from ..base.files import write_whole
 from ..base.verdicts import CRASHED, INCONCLUSIVE, INFRASTRUCTURE, PASS, SKIPPED, Verdict
 from ..sandbox.protocol.text import all_encodable
@@ -155,7 +155,7 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 def alone(folder: Path) -> Iterator[None]:
     """Lock this folder of records against other grading runs, and delete half-written files of a killed run.
 
-    The lock ends with its process, even if the process is killed. Raises CourseError.
+    The lock ends with its process, even if the process is killed. Raises Unavailable.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
@@ -163,7 +163,7 @@ def alone(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise CourseError(f"another `autograder grade` is running on {folder}: wait for it to end") from None
+                raise Unavailable(f"another `autograder grade` is running on {folder}: wait for it to end") from None
         for left in folder.glob("*/.record-*"):
             left.unlink(missing_ok=True)
         yield
@@ -203,9 +203,9 @@ def record_of(table: dict[str, Any]) -> Record:
 def _made(kind: type[Made], table: dict[str, Any]) -> Made:
     """Build a dataclass from a table, and check that each value has its field's type and each number is finite."""
     made = kind(**table)
-    for name, due in FIELD_TYPES[kind].items():
+    for name, hint in FIELD_TYPES[kind].items():
         value = getattr(made, name)
-        if not _is(value, due):
+        if not _is(value, hint):
             raise TypeError(f"{name} is {value!r:.100}")
     return made
 
@@ -213,18 +213,18 @@ def _made(kind: type[Made], table: dict[str, Any]) -> Made:
 FIELD_TYPES: dict[type, dict[str, Any]] = {kind: typing.get_type_hints(kind) for kind in (Record, RaceScore, Verdict, ExerciseScore)}
 
 
-def _is(value: Any, due: Any) -> bool:
+def _is(value: Any, hint: Any) -> bool:
     """Return True if a value read from JSON is of an annotated type: a plain one, an optional one, a list or a dict of such."""
-    if due is Any:
+    if hint is Any:
         return True
-    if due is float:
+    if hint is float:
         return type(value) in (int, float) and math.isfinite(value)
-    if not typing.get_args(due):
-        return type(value) is due or (isinstance(due, type) and dataclasses.is_dataclass(due) and isinstance(value, due))
-    inner = typing.get_args(due)
-    if typing.get_origin(due) is list:
+    if not typing.get_args(hint):
+        return type(value) is hint or (isinstance(hint, type) and dataclasses.is_dataclass(hint) and isinstance(value, hint))
+    inner = typing.get_args(hint)
+    if typing.get_origin(hint) is list:
         return type(value) is list and all(_is(each, inner[0]) for each in value)
-    if typing.get_origin(due) is dict:
+    if typing.get_origin(hint) is dict:
         return type(value) is dict and all(_is(k, inner[0]) and _is(v, inner[1]) for k, v in value.items())
     return any(_is(value, each) for each in inner)
 

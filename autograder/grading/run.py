@@ -114,8 +114,8 @@ class Run:
         """Run the pending timing checks, one submission at a time, with nothing beside them."""
         for day in different_days(self.tasks[number] for number in self.timing_due):
             timing_canary(day, self.options)
-        for number, due in list(self.timing_due.items()):
-            record = time_task(self.tasks[number], due, self.options)
+        for number, untimed in list(self.timing_due.items()):
+            record = time_task(self.tasks[number], untimed, self.options)
             self.store(record)
             self.note(number, record)
 

@@ -49,9 +49,9 @@ class CollectOwned(ExchangeCollect):
     def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Sort the newest first, and entries of other owners last."""
         newest_first: list[dict[str, Any]] = super()._sort_by_timestamp(records)
-        return sorted(newest_first, key=lambda record: not self._is_own(record, told=False))
+        return sorted(newest_first, key=lambda record: not self._is_own(record, warn=False))
 
-    def _is_own(self, record: dict[str, Any], *, told: bool = True) -> bool:
+    def _is_own(self, record: dict[str, Any], *, warn: bool = True) -> bool:
         name, path = record["username"], Path(self.inbound_path, record["filename"])
         try:
             found = path.lstat()
@@ -62,7 +62,7 @@ class CollectOwned(ExchangeCollect):
         except KeyError:
             owner = f"number {found.st_uid}"
         own = is_student_id(name) and (owner == name or not self.check_owner) and stat.S_ISDIR(found.st_mode)
-        if told and not own:
+        if warn and not own:
             self.log.warning(f"left out: {record['filename']!a} was put there by {owner} and is not a submission of {name or 'anybody'}")
         return own
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..base import own
-from ..base.errors import CourseError
+from ..base.errors import CourseError, Unavailable
 from ..lessons import ROOT, build_source, release_notebook_path, syllabus
 from .config import ACCOUNTS, INSTRUCTOR
 from .course import lay_out
@@ -96,7 +96,7 @@ def _only_one(folder: HubFolder) -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CourseError(f"{folder.of_class} has a running server: end that one first") from None
+        raise Unavailable(f"{folder.of_class} has a running server: end that one first") from None
     os.set_inheritable(lock, True)
 
 

@@ -108,6 +108,9 @@ def of_gradebook_table(folder: ClassFolder) -> dict[str, float | None]:
     first, *rows = table(folder.root / "exports" / "gradebook.csv")
     assert (first[SLUG], first["total"]) == (points_text(TOTAL), points_text(TOTAL))
     assert all(row["total"] == row[SLUG] for row in rows)
+    deducted = {row["student"]: row["late_deduction"] for row in table(folder.root / "exports" / "scores.csv")}
+    assert {row["student"]: row["late_deduction"] for row in rows} == {**deducted, "nora": ""}
+    assert {"", "0"} < set(deducted.values())
     assert {row["student"]: row["of"] for row in rows} == {
         student: "0" if student in ("cut", "nora") else points_text(TOTAL) for student in (*CLASS, "nora")
     }

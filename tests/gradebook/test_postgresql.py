@@ -203,7 +203,7 @@ def test_what_is_no_gradebook_is_one_line(database, tmp_path, monkeypatch, capsy
     hand_in(tmp_path, "ada", solved())
     wrong = url.rpartition("/")[0] + "/not_there"
     status, said = command(monkeypatch, capsys, tmp_path, "grade", "softmax", "--db", wrong)
-    assert status == 2
+    assert status == 1
     assert "cannot be reached" in said
     assert "does not exist" in said
     assert "with%40signs" not in said

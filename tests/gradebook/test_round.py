@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
+import errno
+import functools
 import json
 import os
+import pydoc
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy
 from typer.testing import CliRunner, Result
 
-from autograder.base.errors import InfrastructureFault
+from autograder.base.errors import CourseError, InfrastructureFault
 from autograder.cli import app
-from autograder.gradebook.books import bulk
+from autograder.gradebook.books import bulk, feedback
 from autograder.gradebook.books.bulk import ClassFolder
 from autograder.gradebook.policy.deadlines import set_due
+from autograder.gradebook.policy.late import parse_rule, set_rule
 from autograder.gradebook.results import automatic_scores, booked, class_results
+from autograder.grading.records import read_record, read_records
 
 from ..repository.test_startup import SCRIPT
 from ..support.graded_class import TOTAL, WRONG, correct_by_hand
-from ..support.submissions import SOFTMAX, hand_in, solved
+from ..support.submissions import SOFTMAX, hand_in, solved, with_cell
 
 SLUG = SOFTMAX.slug
 NAMES = ("collect", "grade", "report", "feedback", "export")
@@ -48,10 +59,13 @@ def steps(result: Result) -> dict[str, str]:
     return {head.split(", ")[1]: said for head, said in lines}
 
 
-def download(path: Path, **answers: dict) -> Path:
+CANVAS, MOODLE = "{student}_{number}_9{number}_{slug}.ipynb", "{student} Byron_{number}_assignsubmission_file_/{slug}.ipynb"
+
+
+def download(path: Path, member: str = CANVAS, **answers: dict) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for number, (student, notebook) in enumerate(answers.items(), start=101):
-            archive.writestr(f"{student}_{number}_9{number}_{SLUG}.ipynb", json.dumps(notebook))
+            archive.writestr(member.format(student=student, number=number, slug=SLUG), json.dumps(notebook))
     return path
 
 
@@ -131,6 +145,43 @@ def test_a_penalty_for_lateness_stays_when_somebody_else_hands_in(done, tmp_path
     assert run(root).exit_code == 0
     assert booked(folder.db_url, SOFTMAX)["bob_102"].penalty == 0.5
     assert "cy" in automatic_scores(folder.db_url, SOFTMAX)
+
+
+@pytest.fixture(scope="module")
+def from_moodle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """A class of two from Moodle, collected five days after the due date, with a rule for late work."""
+    root = tmp_path_factory.mktemp("moodle")
+    source = download(root / "a.zip", MOODLE, Ada=solved(), Bob=solved(softmax=WRONG))
+    (root / "submitted").mkdir()
+    set_due(root, SOFTMAX, datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=5))
+    set_rule(root, parse_rule("10% a day"))
+    return root, run(root, source, "--from", "moodle", "--to", "moodle")
+
+
+def moodle_grades(root: Path) -> dict[str, float]:
+    with (root / "exports" / f"moodle_{SLUG}.csv").open(encoding="utf-8-sig", newline="") as file:
+        return {row["Full name"]: float(row["Grade"]) for row in csv.DictReader(file)}
+
+
+def test_a_moodle_class_that_is_collected_late_loses_no_points(from_moodle):
+    """Moodle's downloads have no time of submission, and the time of collecting is not the students'."""
+    root, result = from_moodle
+    assert result.exit_code == 1, result.output
+    assert "the time of submission is unknown, so nobody is marked late" in result.output
+    earned = {record.student: record.points for record in read_records(root / "records", SLUG)}
+    assert TOTAL in earned.values()
+    assert sorted(moodle_grades(root).values()) == sorted(earned.values())
+    assert not any(found.penalty for found in booked(ClassFolder.of(root / "submitted").db_url, SOFTMAX).values())
+    assert "the time of submission is unknown" in (root / "report" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_time_given_for_a_moodle_download_costs_what_the_rule_says(from_moodle, tmp_path):
+    root = copy(from_moodle, tmp_path)
+    at = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=3, hours=1)  # the second day has begun
+    result = run(root, root / "a.zip", "--from", "moodle", "--to", "moodle", "--at", at.isoformat())
+    assert result.exit_code == 0, result.output
+    earned = sorted(record.points for record in read_records(root / "records", SLUG))
+    assert sorted(moodle_grades(root).values()) == pytest.approx([0.8 * score for score in earned])
 
 
 def test_a_page_that_cannot_be_made_is_named_and_the_round_goes_on(done, tmp_path, monkeypatch):
@@ -236,6 +287,27 @@ def test_what_is_for_a_person_stops_nothing_and_is_told_each_time(tmp_path):
     assert len(class_results(ClassFolder.of(tmp_path / "submitted"), [SOFTMAX]).results) == 2
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the disk takes names in UTF-8 only")
+def test_a_name_that_is_not_utf_8_is_one_line_and_the_others_are_graded(done, tmp_path):
+    odd = os.fsdecode(b"caf\xe9")
+    root = copy(done, tmp_path / odd)
+    source = root / odd
+    for name in ("ada_101.ipynb", f"bob_102/{odd}.ipynb", f"{odd}.ipynb"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(json.dumps(solved()))
+    shutil.copy(source / "ada_101.ipynb", root / f"cy_103_9103_{odd}.ipynb")
+    for _ in range(2):
+        result = run(root, source, root / f"cy_103_9103_{odd}.ipynb")
+        assert result.exit_code == 1, result.output
+        assert tuple(steps(result)) == NAMES
+        assert steps(result)["collect"].startswith("4 files: ")
+        assert steps(result)["collect"].endswith("left out 3")
+        assert result.stderr.count("a name that is not UTF-8: rename the file") == 3
+    notes = json.loads((root / "collected.json").read_text(encoding="utf-8"))["submissions"]
+    assert notes[f"ada_101/{SLUG}"]["sha256"]
+    assert "ada_101" in (root / "exports" / "scores.csv").read_text()
+
+
 def test_nothing_handed_in_is_one_line(tmp_path):
     (tmp_path / "submitted").mkdir()
     result = run(tmp_path)
@@ -251,3 +323,193 @@ def test_a_due_date_set_between_two_rounds_is_in_the_report(done, tmp_path):
     assert not said["report"].startswith("nothing new")
     # Canvas's word, in time, stands above the clock.
     assert "late by" not in (root / "report" / "index.html").read_text()
+
+
+# One failure of every stage, in a class of six
+
+
+SIX = frozenset({"ada", "bob", "cy", "dan", "eli", "flo"})
+MARK = "by flo"
+MADE_LATER = ("feedback", "report", "exports")
+AGAIN = "run the same command again"
+Inject = Callable[[pytest.MonkeyPatch, Path], None]
+
+
+@pytest.fixture(scope="module")
+def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class of six after a first round."""
+    root = tmp_path_factory.mktemp("six")
+    for student in SIX:
+        notebook = solved()
+        if student == "flo":
+            notebook["cells"].append({"cell_type": "markdown", "id": "flo", "metadata": {}, "source": f"{MARK}: $x^2$"})
+            with_cell(notebook, f"# {MARK}")
+        hand_in(root, student, notebook)
+    result = run(root)
+    assert result.exit_code == 0, result.output
+    assert served(root) == SIX
+    return root
+
+
+def served(root: Path) -> set[str]:
+    """The students who have a record, a score in the gradebook, a page and a row in the export."""
+    with (root / "exports" / "scores.csv").open(newline="") as file:
+        rows = {row["student"] for row in csv.DictReader(file)}
+    books = booked(ClassFolder.of(root / "submitted").db_url, SOFTMAX)
+    in_books = {name for name, book in books.items() if sum(book.scores.values()) == TOTAL}
+    pages = {path.parents[1].name for path in (root / "feedback").glob(f"*/{SLUG}/{SLUG}.html")}
+    records = set()
+    for path in (root / "records" / SLUG).glob("*.json"):
+        with contextlib.suppress(CourseError):
+            records |= {path.stem} if read_record(path).infrastructure is None else set()
+    return records & in_books & pages & rows
+
+
+def raised(place: str, of_flo: Callable[..., bool], error: Exception) -> Inject:
+    """A function that raises where it is called for flo."""
+
+    def inject(patch: pytest.MonkeyPatch, root: Path) -> None:
+        real = pydoc.locate(place)
+
+        def fails(*arguments: Any, **options: Any) -> Any:
+            if of_flo(*arguments):
+                raise error
+            return real(*arguments, **options)
+
+        patch.setattr(place, fails)
+
+    return inject
+
+
+def locked(place: str, of_flo: Callable[..., bool]) -> Inject:
+    """Another program holds the gradebook while this function is called for flo, and lets it go then."""
+
+    def inject(patch: pytest.MonkeyPatch, root: Path) -> None:
+        real = pydoc.locate(place)
+
+        def fails(*arguments: Any) -> Any:
+            if not of_flo(*arguments):
+                return real(*arguments)
+            with contextlib.closing(sqlite3.connect(root / "gradebook.db", isolation_level=None)) as other:
+                other.execute("begin exclusive")
+                return real(*arguments)
+
+        patch.setattr(place, fails)
+        patch.setattr("autograder.gradebook.books.writer.patience", lambda db_url: {"timeout": 0.1})
+        patch.setattr("nbgrader.api.create_engine", functools.partial(sqlalchemy.create_engine, connect_args={"timeout": 0.1}))
+
+    return inject
+
+
+def damaged(patch: pytest.MonkeyPatch, root: Path) -> None:
+    path = root / "records" / SLUG / "flo.json"
+    path.write_bytes(path.read_bytes()[:100])
+
+
+BOOKS = "autograder.gradebook.books"
+FULL = OSError(errno.ENOSPC, "No space left on device")
+NOBODY_FORESAW = ZeroDivisionError("nobody foresaw it")
+FOREIGN = RuntimeError("no such font")
+
+
+def marked(text: str, *ignored: Any) -> bool:
+    return MARK in text
+
+
+FAILURES: dict[str, tuple[Inject, str]] = {
+    "grading": (raised("autograder.grading.grade.grade_file", lambda task, *_: task.student == "flo", NOBODY_FORESAW),
+                f"needs a person: flo: ZeroDivisionError: nobody foresaw it: .*{AGAIN}"),
+    "full_disk_record": (raised("autograder.grading.records.write_whole", lambda path, *_: path.stem == "flo", FULL),
+                         f"needs a person: flo: its record cannot be written: No space left on device: .*{AGAIN}"),
+    "full_disk_notebook": (raised(f"{BOOKS}.writer.write_whole", lambda path, *_: "flo" in path.parts, FULL),
+                           f"not in the gradebook: flo: OSError: .*No space left on device: .*{AGAIN}"),
+    "locked_gradebook": (locked(f"{BOOKS}.writer.Writer.store", lambda _, task, *__: task.student == "flo"),
+                         f"not in the gradebook: flo: .*in use by another program: .*{AGAIN}"),
+    "no_rows": (raised(f"{BOOKS}.writer.Writer.write_files", lambda _, task, *__: task.student == "flo", NOBODY_FORESAW),
+                f"not in the gradebook: flo: ZeroDivisionError: .*{AGAIN}"),
+    "no_result": (raised("autograder.gradebook.results._result", lambda record, *_: record.student == "flo", NOBODY_FORESAW),
+                  "flo.json: a record without a result .*ZeroDivisionError.*: delete it and grade again"),
+    "damaged_record": (damaged, "flo.json: a damaged record .*: delete it and grade again"),
+    "text": (raised(f"{BOOKS}.grading_pages.rendered", marked, FOREIGN), f"no page: flo: RuntimeError: no such font: .*{AGAIN}"),
+    "code": (raised(f"{BOOKS}.feedback._highlight", marked, FOREIGN), f"no page: flo: RuntimeError: no such font: .*{AGAIN}"),
+    "full_disk_page": (raised("nbconvert.writers.FilesWriter.write", lambda _, output, *__: MARK in output, FULL),
+                       f"no page: flo: OSError: .*No space left on device: .*{AGAIN}"),
+    "locked_page": (locked(f"{BOOKS}.bulk.BaseConverter.convert_single_notebook", lambda _, path: "flo" in Path(path).parts),
+                    f"no page: flo: .*in use by another program: .*{AGAIN}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_that_meets_one_student_is_one_line_and_the_others_have_everything(six, tmp_path, failure):
+    root = shutil.copytree(six, tmp_path / "class")
+    inject, said = FAILURES[failure]
+    for name in MADE_LATER if failure == "damaged_record" else (*MADE_LATER, "rounds", "autograded"):
+        shutil.rmtree(root / name)
+    if failure != "damaged_record":
+        (root / "gradebook.db").unlink()
+    if failure in ("grading", "full_disk_record"):
+        (root / "records" / SLUG / "flo.json").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        inject(patch, root)
+        first = run(root)
+    assert first.exit_code == 1, first.output
+    assert tuple(steps(first)) == NAMES
+    (line,) = first.stderr.splitlines()
+    assert re.search(said, line), line
+    assert "flo" not in first.stdout
+    assert served(root) == SIX - {"flo"}
+    if failure in ("damaged_record", "no_result"):
+        (root / "records" / SLUG / "flo.json").unlink()
+    second = run(root)
+    assert second.exit_code == 0, second.output
+    assert second.stderr == ""
+    assert served(root) == SIX
+
+
+@pytest.mark.parametrize("place", ["look_at", "put"])
+def test_a_file_that_cannot_be_collected_is_one_line_and_the_others_are(done, tmp_path, place):
+    root = copy(done, tmp_path)
+    more = download(root / "b.zip", ada=solved(), cy=solved(), dan=solved())
+    with pytest.MonkeyPatch.context() as patch:
+        of_cy = {"look_at": lambda _, member, *__: member.name, "put": lambda _, found, *__: found.member.name}[place]
+        of_collector = f"autograder.gradebook.lms.collecting.Collector.{place}"
+        raised(of_collector, lambda *arguments: of_cy(*arguments).startswith("cy"), NOBODY_FORESAW)(patch, root)
+        first = run(root, more, "--from", "canvas")
+    assert first.exit_code == 1
+    (line,) = first.stderr.splitlines()
+    assert re.fullmatch(r"  left out: cy_102_.*: cannot be collected \(ZeroDivisionError: nobody foresaw it\): look at the file", line)
+    assert "dan_103" in served(root)
+    assert "cy_102" not in served(root)
+    assert run(root, more, "--from", "canvas").exit_code == 0
+    assert "cy_102" in served(root)
+
+
+@pytest.mark.parametrize(
+    "place", [f"{BOOKS}.feedback.MarkdownWithMath", f"{BOOKS}.feedback.mathml", f"{BOOKS}.feedback.sanitised",
+              f"{BOOKS}.feedback.Highlight2HTML", "latex2mathml.converter.convert"]
+)  # fmt: skip
+def test_a_foreign_renderer_that_fails_costs_nobody_a_page(six, tmp_path, place):
+    root = shutil.copytree(six, tmp_path / "class")
+    shutil.rmtree(root / "feedback")
+    with pytest.MonkeyPatch.context() as patch:
+        raised(place, lambda *_: True, FOREIGN)(patch, root)
+        feedback._highlight.cache_clear()
+        feedback.rendered.cache_clear()
+        result = run(root)
+    feedback._highlight.cache_clear()
+    feedback.rendered.cache_clear()
+    assert result.exit_code == 0, result.output
+    assert served(root) == SIX
+    assert MARK in (root / "feedback" / "flo" / SLUG / f"{SLUG}.html").read_text(encoding="utf-8")
+
+
+def test_a_gradebook_that_takes_nobody_stops_the_round_with_one_line(six, tmp_path):
+    root = shutil.copytree(six, tmp_path / "class")
+    for name in (*MADE_LATER, "rounds", "autograded"):
+        shutil.rmtree(root / name)
+    with pytest.MonkeyPatch.context() as patch:
+        raised(f"{BOOKS}.writer.write_whole", lambda *_: True, FULL)(patch, root)
+        with pytest.raises(InfrastructureFault, match=rf"^the round stopped at grade: 6 submissions .*No space left on device.*{AGAIN}"):
+            run(root)
+    assert run(root).exit_code == 0
+    assert served(root) == SIX

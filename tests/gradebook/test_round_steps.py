@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,6 +104,15 @@ def test_a_step_that_is_not_through_is_done_again(day):
     assert day.done == ["grade"]
 
 
+def test_inputs_that_cannot_be_read_stop_the_round_in_one_line(day):
+    def of() -> str:
+        raise OSError(5, "Input/output error", "/x/y")
+
+    step = Step("grade", of, lambda: Outcome("graded"))
+    with pytest.raises(InfrastructureFault, match=r"^the round stopped at grade: /x/y: Input/output error\. Finished steps: nothing\. "):
+        walk((step,), Steps(day.root, SLUG))
+
+
 # What is kept between two rounds
 
 
@@ -138,3 +149,35 @@ def test_a_digest_is_of_contents_and_names(tmp_path):
     assert len(seen) == 6
     assert digest(one, 1) != digest(one, 2)
     assert digest(one) == digest(one)
+
+
+NOT_UTF8 = os.fsdecode(b"caf\xe9.ipynb")
+needs_any_name = pytest.mark.skipif(sys.platform != "linux", reason="the disk takes names in UTF-8 only")
+
+
+@needs_any_name
+def test_a_digest_takes_any_name_that_the_disk_takes(tmp_path):
+    (tmp_path / NOT_UTF8).write_bytes(b"a")
+    first = digest(tmp_path), digest(tmp_path / NOT_UTF8), digest(NOT_UTF8)
+    (tmp_path / NOT_UTF8).rename(tmp_path / os.fsdecode(b"caf\xe8.ipynb"))
+    assert digest(tmp_path) != first[0]
+    assert len(set(first)) == 3
+
+
+def test_a_file_that_cannot_be_read_has_a_digest_of_its_own(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text("x")
+    before = digest(tmp_path)
+
+    def refuse(*ignored: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("autograder.gradebook.policy.rounds.hashlib.file_digest", refuse)
+    assert digest(tmp_path) not in (before, digest(tmp_path / "missing"))
+
+
+@needs_any_name
+def test_a_path_that_is_not_utf_8_is_noted_and_found_again(tmp_path):
+    made = tmp_path / NOT_UTF8
+    made.write_text("a")
+    Steps(tmp_path, SLUG).note("export", "digest", [made], f"1 file: {made}", ())
+    assert Steps(tmp_path, SLUG).holds("export", "digest")

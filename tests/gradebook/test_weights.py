@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,17 @@ def a_class(weights: Weights | None) -> ClassResults:
     ]  # fmt: skip
     people = tuple(Person(name) for name in ("ada", "bob", "eve", "nora"))
     return ClassResults(DAYS, tuple(found), people=people, weights=weights, ended=frozenset(SLUGS[:3]))
+
+
+def test_what_lateness_has_cost_is_the_sum_over_all_days():
+    in_time = a_class(None)
+    cost = {("ada", DAYS[0].slug): 2.0, ("ada", DAYS[1].slug): 0.5}
+    results = tuple(replace(one, penalty=cost.get((one.record.student, one.record.slug), 0.0)) for one in in_time.results)
+    before, after = rows(in_time), rows(replace(in_time, results=results))
+    assert (before["ada"]["total"], before["ada"]["late_deduction"]) == ("31", "0")
+    assert (after["ada"]["total"], after["ada"]["late_deduction"]) == ("28.5", "2.5")
+    assert after["ada"]["of"] == before["ada"]["of"] == "36"
+    assert after["nora"]["late_deduction"] == after["(most)"]["late_deduction"] == ""
 
 
 def test_a_class_without_weights_has_no_percentage():

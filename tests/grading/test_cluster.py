@@ -144,8 +144,8 @@ def test_a_run_on_a_cluster_is_taken_up_again(address, tmp_path, monkeypatch):
     with on(address) as grader:
         first = grade_all(tasks[:2], OPTIONS, tmp_path / "records", executor=grader)
         sent: list[str] = []
-        real = dask_worker.order
-        monkeypatch.setattr(dask_worker, "order", lambda task, *more: sent.append(task.student) or real(task, *more))
+        real = dask_worker.job
+        monkeypatch.setattr(dask_worker, "job", lambda task, *more: sent.append(task.student) or real(task, *more))
         found = grade_all(tasks, OPTIONS, tmp_path / "records", resume=True, executor=grader)
     assert sent == ["chidi"]
     assert found[:2] == first
@@ -211,7 +211,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_nobody_is_graded_twice_into_t
 
 
 def test_a_submission_whose_workers_all_end_is_left_to_a_person(tmp_path, monkeypatch):
-    """The scheduler gives an order up after it has cost some workers: it is no zero, and the others are graded."""
+    """The scheduler gives a job up after it has cost some workers: it is no zero, and the others are graded."""
     tasks = [hand_in(tmp_path, student, solved()) for student in ("ada", "bela")]
     monkeypatch.setattr(dask_tasks, "grade_there", killed_by_bela)
     with dask.config.set({"distributed.scheduler.allowed-failures": 0}), on(None) as grader:
@@ -222,10 +222,10 @@ def test_a_submission_whose_workers_all_end_is_left_to_a_person(tmp_path, monkey
     assert bela.isolation == ""
 
 
-def killed_by_bela(order: dask_worker.Table) -> dask_worker.Table:
-    if order["student"] == "bela":
+def killed_by_bela(job: dask_worker.Message) -> dask_worker.Message:
+    if job["student"] == "bela":
         os.kill(os.getpid(), signal.SIGKILL)
-    return {"worker": "", **dask_worker.grade(order)}
+    return {"worker": "", **dask_worker.grade(job)}
 
 
 def test_a_cluster_of_its_own_ends_with_the_command_even_where_that_is_killed(tmp_path):
@@ -292,24 +292,24 @@ def test_a_worker_with_another_course_refuses_before_anything_is_graded(tmp_path
     assert not list(tmp_path.glob("records/*/*.json"))
 
 
-def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_order(tmp_path, monkeypatch):
-    terms = dask_worker.terms(SOFTMAX, OPTIONS, "auto")
+def test_a_worker_that_joins_unfit_stops_the_run_with_its_first_job(tmp_path, monkeypatch):
+    handshake = dask_worker.handshake(SOFTMAX, OPTIONS, "auto")
     task = hand_in(tmp_path, "ada", solved())
-    order = dask_worker.order(task, executors.cluster.collect(task.path), terms)
-    assert "record" in dask_worker.grade(order)
+    job = dask_worker.job(task, executors.cluster.collect(task.path), handshake)
+    assert "record" in dask_worker.grade(job)
     for change, reason in (
         ({"course_version": "0.0.0"}, "of the course, not 0.0.0"),
         ({"course_sha256": "other"}, "differ from those here"),
-        ({"environment": {**terms["environment"], "torch": "9.9"}}, ", not 9.9: give every worker the same checkout"),
-        ({"options": {**terms["options"], "unheard": 1}}, "does not know the requested options"),
+        ({"environment": {**handshake["environment"], "torch": "9.9"}}, ", not 9.9: give every worker the same checkout"),
+        ({"options": {**handshake["options"], "unheard": 1}}, "does not know the requested options"),
         ({"slug": "day99_none"}, "'day99_none' is not a day"),
         ({"isolation": "steel"}, "no isolation level 'steel'"),
     ):
-        refused = dask_worker.grade(order | {"terms": terms | change})
+        refused = dask_worker.grade(job | {"handshake": handshake | change})
         assert reason in refused["refused"]
         assert refused["ours"] is False
         with pytest.raises(CourseError, match="worker tcp://x:1 cannot grade"):
-            dask_worker.heed(refused, "worker tcp://x:1")
+            dask_worker.raise_for_refusal(refused, "worker tcp://x:1")
     forkserver_pool.want("auto")
 
 
@@ -318,19 +318,19 @@ def test_canaries_are_graded_on_the_worker_once_for_each_day_and_option(monkeypa
     real = dask_worker.canaries
     monkeypatch.setattr(dask_worker, "canaries", lambda day, options: seen.append(options.seed) or real(day, options))
     for seed in (31, 31, 32):
-        assert dask_worker.agree(dask_worker.terms(SOFTMAX, Options(seed=seed), "auto")) == {}
+        assert dask_worker.agree(dask_worker.handshake(SOFTMAX, Options(seed=seed), "auto")) == {}
     assert seen == [31, 32]
     monkeypatch.setattr("autograder.grading.grade.run_checks", lambda *arguments, **options: [])
-    broken = dask_worker.agree(dask_worker.terms(SOFTMAX, Options(seed=33), "auto"))
+    broken = dask_worker.agree(dask_worker.handshake(SOFTMAX, Options(seed=33), "auto"))
     assert broken["ours"] is True
     assert broken["refused"].startswith("the reference of day01_softmax got 0.0 points where 10")
     with pytest.raises(InfrastructureFault, match="cannot grade: the reference of day01_softmax"):
-        dask_worker.heed(broken, "worker tcp://x:1")
+        dask_worker.raise_for_refusal(broken, "worker tcp://x:1")
 
 
 def test_two_runs_that_want_different_levels_do_not_share_a_worker():
     with dask_worker._at("auto"):
-        refused = dask_worker.agree(dask_worker.terms(SOFTMAX, OPTIONS, "landlock"))
+        refused = dask_worker.agree(dask_worker.handshake(SOFTMAX, OPTIONS, "landlock"))
     assert "another run grades there at isolation level auto" in refused["refused"]
     forkserver_pool.want("auto")
 
@@ -347,7 +347,7 @@ def test_what_a_student_wrote_comes_back_as_it_was(tmp_path):
 
 
 def test_a_scheduler_needs_neither_torch_nor_nbgrader():
-    """It reads the module that the orders are made of."""
+    """It reads the module that the jobs are made of."""
     program = (
         "import sys\n"
         "for name in ('torch', 'numpy', 'nbgrader', 'IPython'): sys.modules[name] = None\n"

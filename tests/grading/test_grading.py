@@ -781,18 +781,29 @@ def test_bad_arguments_are_one_line_and_status_2(command, tmp_path, arguments, l
     assert not (tmp_path / "gradebook.db").exists()
 
 
-def test_a_gradebook_that_another_program_holds_is_no_reason_to_move_it_away(command, tmp_path):
+def test_a_gradebook_that_another_program_holds_is_status_1_and_no_reason_to_move_it_away(command, tmp_path):
     import sqlite3
 
     hand_in(tmp_path, "ada", solved())
     assert command("grade")[0] == 0
     with contextlib.closing(sqlite3.connect(tmp_path / "gradebook.db", isolation_level=None)) as other:
         other.execute("begin exclusive")
-        status, _, errors = command("grade")
-    assert status == 2
-    assert "gradebook.db is in use by another program: try again" in errors
-    assert "move it away" not in errors
+        for words in (["grade"], ["round", "softmax"], ["regrade", "softmax"]):
+            status, _, errors = command(*words)
+            assert status == 1, words
+            assert "gradebook.db is in use by another program: try again" in errors
+            assert "move it away" not in errors
     assert command("grade")[0] == 0
+
+
+@pytest.mark.parametrize(("words", "locks"), [(["grade"], "records"), (["round", "softmax"], "rounds"), (["round", "softmax"], "records")])
+def test_a_second_run_beside_the_first_is_status_1(command, tmp_path, words, locks):
+    hand_in(tmp_path, "ada", solved())
+    with records.alone(tmp_path / locks):
+        status, _, errors = command(*words)
+    assert status == 1
+    assert "is running on" in errors
+    assert len(errors.strip().splitlines()) == 1
 
 
 def test_a_gradebook_of_another_kind_or_version_is_one_line_and_stays_as_it_was(command, tmp_path):

@@ -264,14 +264,14 @@ def test_several_graders_use_them(tmp_path, write, monkeypatch):
 
 def test_a_worker_that_cannot_read_them_or_has_others_refuses(write):
     path = write()
-    terms = dask_worker.terms(SOFTMAX, QUICK, "auto")
-    assert terms["own"] == str(path.parents[1])
-    refused = dask_worker.agree(terms | {"own": "/no/such/own"})
+    handshake = dask_worker.handshake(SOFTMAX, QUICK, "auto")
+    assert handshake["own"] == str(path.parents[1])
+    refused = dask_worker.agree(handshake | {"own": "/no/such/own"})
     assert "/no/such/own, the folder of the class's own material, is missing on this machine" in refused["refused"]
     assert refused["ours"] is False
-    assert "differ from those here" in dask_worker.agree(terms | {"own": ""})["refused"]
+    assert "differ from those here" in dask_worker.agree(handshake | {"own": ""})["refused"]
     with dask_worker._at("auto"):
-        assert "another run grades there with its class's own checks" in dask_worker.agree(terms)["refused"]
+        assert "another run grades there with its class's own checks" in dask_worker.agree(handshake)["refused"]
 
 
 @pytest.mark.slow

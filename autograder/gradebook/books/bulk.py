@@ -13,6 +13,7 @@ from typing import Any
 from nbgrader.converters import Autograde, GenerateFeedback, NbGraderException
 from nbgrader.converters.base import BaseConverter
 from nbgrader.coursedir import CourseDirectory
+from sqlalchemy.exc import OperationalError
 from traitlets.config import Config
 
 from ...grading.tasks import Task
@@ -20,10 +21,11 @@ from ...lessons import Day
 from ..policy.class_tables import book_class
 from ..policy.timestamps import submitted_at
 from .class_folder import ClassFolder
-from .gradebook import enter_day, one_engine
+from .gradebook import IN_USE_NOW, MAX_LOST, enter_day, is_in_use, one_engine
 from .settings import configure
 
 Progress = Callable[[str], None]
+NO_ANSWER = "the gradebook no longer answers"
 
 
 def store(folder: ClassFolder, tasks: Iterable[Task], progress: Progress | None = None) -> dict[tuple[str, str], str]:
@@ -81,13 +83,14 @@ def _run(
     converter = kind(coursedir=_ClassDirectory(config=config, log=log), config=config, log=log)
     converter.force = True
     converter.students, converter.words, converter.progress = students, log.words, progress
+    converter.left = set(students)
     with one_engine(), warnings.catch_warnings(), contextlib.suppress(NbGraderException):  # errors are reported below, by name
         warnings.simplefilter("ignore")
         converter.start()
     if progress is not None and log.words.student:
         progress(log.words.student)
-    missing = [s for s in students if not (results / s / day.slug / f"{day.slug}{suffix}").exists()]
-    return {(s, day.slug): log.words.reason(s) for s in missing}
+    missing = [s for s in students if s in converter.left or not (results / s / day.slug / f"{day.slug}{suffix}").exists()]
+    return {(s, day.slug): NO_ANSWER if s in converter.left else log.words.reason(s) for s in missing}
 
 
 def _config(folder: ClassFolder, day: Day) -> Config:
@@ -107,11 +110,32 @@ class _OneByOne(BaseConverter):
     students: Sequence[str] = ()
     words: _Words
     progress: Progress | None = None
+    left: set[str]
+    """The students whose turn has not come."""
 
     def init_notebooks(self) -> None:
         slug = self.coursedir.assignment_id
         folders = [self._format_source(slug, student) for student in self.students]
         self.assignments = {folder: [os.path.join(folder, f"{slug}.ipynb")] for folder in folders}
+        self.of_folder = dict(zip(folders, self.students, strict=True))
+
+    def convert_notebooks(self) -> None:
+        """Convert one submission after the other. An error of one does not stop the others; a database that is gone does."""
+        lost_in_a_row = 0
+        for folder, notebooks in sorted(self.assignments.items()):
+            self.assignments = {folder: notebooks}
+            self.left.discard(self.of_folder[folder])
+            try:
+                super().convert_notebooks()
+                lost_in_a_row = 0
+            except NbGraderException as error:  # logged already
+                lost_in_a_row = lost_in_a_row + 1 if isinstance(error.__context__, OperationalError) else 0
+                if error.__context__ is not None and is_in_use(error.__context__):
+                    self.log.error("OperationalError: %s", IN_USE_NOW)
+            except Exception as error:  # of the clearing up after an error, such as a full disk
+                self.log.error("%s: %s", type(error).__name__, error)
+            if lost_in_a_row == MAX_LOST:
+                break
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         if self.words.student and self.progress is not None:

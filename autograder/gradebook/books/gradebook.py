@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ...base.errors import CourseError
+from ...base.errors import CourseError, Unavailable, first_line
 from ...lessons import Day, build_source, release_bytes, release_notebook_path, source_path
 
 if TYPE_CHECKING:
@@ -268,6 +268,11 @@ def schema_version() -> str:
     return last
 
 
+def _uri(path: Path, mode: str) -> str:
+    """Return SQLite's address of a file. The name of a folder above it need not be UTF-8."""
+    return f"file:{quote(os.fsencode(path))}?mode={mode}"
+
+
 def _check_file(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
         raise CourseError(f"{path} cannot be a gradebook: give a file in a folder that exists")
@@ -276,34 +281,57 @@ def _check_file(path: Path) -> None:
     try:
         # A run that was killed can leave a journal: the file is whole again only when it has been opened for writing.
         mode = "rw" if path.with_name(f"{path.name}-journal").exists() else "ro"
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True)) as connection:
+        with closing(sqlite3.connect(_uri(path, mode), uri=True, timeout=1)) as connection:
             tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
             versions = [row[0] for row in connection.execute(VERSIONS)] if "alembic_version" in tables else []
     except sqlite3.DatabaseError as error:
-        raise CourseError(f"{path} {_trouble(error)}") from None
+        raise _unusable(path, error) from None
     _check_version(str(path), tables, versions)
 
 
+MAX_LOST = 3
+"""The number of submissions in a row without an answer from the database after which the others are not tried."""
+IN_USE_NOW = "the gradebook is in use by another program"
 IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 NOT_READABLE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_AUTH)
 NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 
 
-def _trouble(error: sqlite3.DatabaseError) -> str:
-    """Return the problem with a gradebook's file, and the remedy. Only a file that is not a database should be moved away."""
+def is_in_use(error: BaseException) -> bool:
+    """Return whether a database error, or SQLAlchemy's error around it, says that another program holds the gradebook's file."""
+    error = getattr(error, "orig", None) or error
+    return isinstance(error, sqlite3.DatabaseError) and getattr(error, "sqlite_errorcode", 0) & 0xFF in IN_USE
+
+
+def check_writable(db_url: str) -> None:
+    """Raise CourseError if the gradebook cannot be written now, in a short wait. The function changes nothing."""
+    path = _file_of(db_url)
+    if path is None:
+        check_gradebook(db_url)
+        return
+    try:
+        with closing(sqlite3.connect(_uri(path, "rw"), uri=True, timeout=1, isolation_level=None)) as connection:
+            connection.execute("begin immediate")
+            connection.execute("rollback")
+    except sqlite3.DatabaseError as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> CourseError:
+    """Return the error with the problem of a gradebook's file, and the remedy. Only a file that is not a database should be moved away."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more exactly
     if code in IN_USE:
-        return "is in use by another program: try again when that program has finished"
+        return Unavailable(f"{path} is in use by another program: try again when that program has finished")
     if code in NOT_READABLE:
-        return f"cannot be opened ({error}): look at its permissions and those of its folder"
+        return Unavailable(f"{path} cannot be opened ({error}): look at its permissions and those of its folder")
     if code in NO_DATABASE:
-        return f"is not a gradebook ({error}): move it away, or name another with --db"
-    return f"cannot be read ({error}): make a copy of it and try again"
+        return CourseError(f"{path} is not a gradebook ({error}): move it away, or name another with --db")
+    return Unavailable(f"{path} cannot be read ({error}): make a copy of it and try again")
 
 
 def _check_server(db_url: str, shown: str) -> None:
     from sqlalchemy import create_engine, inspect, text
-    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
     try:
         engine = create_engine(db_url)
@@ -312,8 +340,8 @@ def _check_server(db_url: str, shown: str) -> None:
             versions = [row[0] for row in connection.execute(text(VERSIONS))] if "alembic_version" in tables else []
         engine.dispose()
     except (SQLAlchemyError, ImportError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise CourseError(f"the gradebook {shown} cannot be reached: {reason}") from None
+        kind = Unavailable if isinstance(error, OperationalError) else CourseError
+        raise kind(f"the gradebook {shown} cannot be reached: {first_line(error)}") from None
     _check_version(shown, tables, versions)
 
 

@@ -21,6 +21,7 @@ import sqlalchemy as sql
 from nbformat import NotebookNode
 from nbgrader import api, utils
 
+from ...base.errors import typed_line
 from ...base.files import write_whole
 from ...grading.records import Record
 from ...grading.tasks import Task
@@ -29,15 +30,13 @@ from ..policy.deadlines import due_dates, extensions
 from ..policy.timestamps import submitted_at
 from . import pages
 from .cells import notebook_text
-from .gradebook import enter_day
+from .gradebook import IN_USE_NOW, MAX_LOST, enter_day, is_in_use
 from .preprocessors import Known, exercises_by_grade_id, known_cells, put_cells_right, write_verdicts
 from .reading import put_beside, release_notebook, submitted_notebook
 
 if TYPE_CHECKING:
     from .bulk import ClassFolder
 
-MAX_LOST = 3
-"""The number of submissions in a row without an answer from the database after which the others are not tried."""
 PATIENCE_SECONDS = 180.0
 """The seconds for one submission after everything else is done: the limit for a database that neither answers nor refuses."""
 DATABASE_ERRORS = ("OperationalError", "InterfaceError", "DatabaseError", "InternalError", "ProgrammingError", "OSError")
@@ -191,8 +190,13 @@ def add_rows(connection: sql.Connection, day: DayInGradebook, student: str, time
     return notebook
 
 
+def reason_of(error: Exception) -> str:
+    """Return the line on a submission that was not stored: the error's type, then its first line."""
+    return f"{type(error).__name__}: {IN_USE_NOW}" if is_in_use(error) else typed_line(error)
+
+
 def is_of_the_gradebook(reason: str) -> bool:
-    """Return whether a submission was not stored because of the gradebook itself, so that other submissions fail, too."""
+    """Return whether a submission was not stored because of the gradebook or the disk, so that other submissions may fail, too."""
     return reason == GONE or reason.partition(":")[0] in DATABASE_ERRORS
 
 
@@ -234,7 +238,7 @@ class WriterThread:
                 if lost_in_a_row < MAX_LOST:
                     error = self.stored(writer, task, record)
                     lost_in_a_row = lost_in_a_row + 1 if isinstance(error, sql.exc.OperationalError) else 0
-                    reason = None if error is None else f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+                    reason = None if error is None else reason_of(error)
                 else:
                     reason = GONE
                 if reason is not None:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.errors import CourseError
+from ...sandbox.protocol.text import encodable
 from ...sandbox.submitted_file import MAX_BYTES
 
 MAX_MEMBERS = 20_000
@@ -29,6 +30,7 @@ MAX_RATIO = 200
 RATIO_FROM_BYTES = 1024**2
 """The size from which the compression ratio counts: notebooks compress to a third, with much white space to a fiftieth."""
 MAX_NAME = 300
+NOT_UTF8 = "a name that is not UTF-8: rename the file"
 IGNORED = re.compile(r"(^|/)(__MACOSX/|\.DS_Store$|Thumbs\.db$|desktop\.ini$|\.ipynb_checkpoints/)")
 DRIVE = re.compile(r"^[A-Za-z]:")
 ENCRYPTED = 0x1
@@ -62,7 +64,8 @@ def members(path: Path) -> Iterator[Member | Refused]:
     if path.is_dir():
         yield from _folder_members(path)
     elif path.suffix.lower() == ".ipynb" and path.is_file() and not path.is_symlink():
-        yield _file_member(path, path.name)
+        problem = name_problem(path.name)
+        yield Refused(path.name, problem) if problem is not None else _file_member(path, path.name)
     elif path.is_file():
         yield from _zip_members(path)
     else:
@@ -72,7 +75,7 @@ def members(path: Path) -> Iterator[Member | Refused]:
 def name_problem(name: str) -> str | None:
     """Return the reason why a name is not allowed in an archive of submissions; None if it is allowed."""
     if not name or any(not c.isprintable() for c in name):
-        return "an empty name, or one with control characters"
+        return "an empty name, or one with control characters" if encodable(name) == name else NOT_UTF8
     if len(name) > MAX_NAME:
         return f"a name of {len(name)} characters, more than {MAX_NAME}"
     if name.startswith(("/", "\\")) or DRIVE.match(name) or "\\" in name:

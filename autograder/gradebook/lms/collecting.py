@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ...base.errors import CourseError
+from ...base.errors import CourseError, typed_line
 from ...base.files import write_whole
 from ...grading.tasks import find_tasks, id_key, is_student_id, student_folders
 from ...lessons import Day, syllabus
+from ...sandbox.protocol.text import encodable
 from ...sandbox.submitted_file import file_sha256
 from ..policy.roster import Roster
 from ..policy.timestamps import submitted_at
@@ -125,10 +126,15 @@ class Collector:
         outcomes: list[Outcome] = []
         candidates: dict[tuple[str, str], list[Found]] = {}
         for member in members(source):
+            if isinstance(member, Refused):
+                outcomes.append(Outcome("refused", str(member)))
+                continue
             try:
                 found = self.look_at(member, form, day)
             except Refused as refused:
                 outcomes.append(Outcome("refused", str(refused)))
+            except Exception as error:  # of one file
+                outcomes.append(unforeseen(member.name, error))
             else:
                 candidates.setdefault((found.claim.student, found.day.slug), []).append(found)
         try:
@@ -148,11 +154,11 @@ class Collector:
             return Outcome("refused", str(refused))
         except OSError as error:
             return Outcome("refused", f"{printable(found.member.name)}: cannot be stored ({error.strerror}): fix that and collect again")
+        except Exception as error:  # of one file
+            return unforeseen(found.member.name, error)
 
-    def look_at(self, member: Member | Refused, form: str, day: Day | None) -> Found:
+    def look_at(self, member: Member, form: str, day: Day | None) -> Found:
         """Return a file with its student and its day. Raises Refused."""
-        if isinstance(member, Refused):
-            raise member
         claim = naming.FORMS[form](member.name)
         if claim is None:
             raise Refused(member.name, f"cannot tell which student it belongs to; expected {naming.EXPECTED[form]}")
@@ -185,7 +191,8 @@ class Collector:
         if any(path.is_symlink() for path in (target, target.parent, target.parents[1])):
             return Outcome("refused", f"{who}: {target} leads through a link: remove the link")
         new = Entry(
-            hashlib.sha256(content).hexdigest(), self.now, form, archive, found.member.name, claim.lms_id, claim.name, claim.late,
+            hashlib.sha256(content).hexdigest(), self.now, form, encodable(archive), found.member.name,
+            claim.lms_id, claim.name, claim.late,
             found.member.modified.isoformat(timespec="seconds") if found.member.modified else "", list(claim.order),
             at_given=self.at_given,
         )  # fmt: skip
@@ -253,6 +260,11 @@ class Collector:
             outcomes.append(Outcome("newer" if old else "new", f"{who}: noted"))
         self.notes.save()
         return outcomes
+
+
+def unforeseen(name: str, error: Exception) -> Outcome:
+    """Return the outcome for a file that cannot be collected for a reason nobody thought of."""
+    return Outcome("refused", f"{printable(name)}: cannot be collected ({printable(typed_line(error))}): look at the file")
 
 
 def write_timestamp(folder: Path, entry: Entry) -> None:

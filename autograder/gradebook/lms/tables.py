@@ -64,23 +64,22 @@ def everything(results: ClassResults) -> bytes:
 def gradebook(results: ClassResults) -> bytes:
     """Return a CSV with one row for each student and one column for each day: the points that count minus lateness, and their sum.
 
-    The second row has the maximum points. An ungraded day is empty, and is left out of the student's sum and its maximum. A class with
-    weights also has a percentage and the number of days that count in it, see `policy/weights.py`.
+    The second row has the maximum points. An ungraded day is empty, and is left out of the student's sum and its maximum. late_deduction
+    is what lateness has cost on all days; the sum is without it. A class with weights also has a percentage and the number of days that
+    count in it, see `policy/weights.py`.
     """
     weights = results.weights
     most = {day: max(r.max_points for r in results.by_day[day]) for day in results.days}
     rows: list[Sequence[Any]] = [
-        ("student", "name", "email", *(day.slug for day in results.days), "total", "of", *(("percent", "days_counted") if weights else ())),
         (
-            "(most)",
-            "",
-            "",
-            *(number(most[day]) for day in results.days),
-            number(sum(most.values())),
-            number(sum(most.values())),
+            "student", "name", "email", *(day.slug for day in results.days), "total", "of", "late_deduction",
+            *(("percent", "days_counted") if weights else ()),
+        ),
+        (
+            "(most)", "", "", *(number(most[day]) for day in results.days), *2 * [number(sum(most.values()))], "",
             *(("100", "") if weights else ()),
         ),
-    ]
+    ]  # fmt: skip
     there = dict(_by_student(results))
     for student in dict.fromkeys((*results.students, *(person.id for person in results.people))):
         of_day = there.get(student, {})
@@ -90,6 +89,7 @@ def gradebook(results: ClassResults) -> bytes:
         rows.append((
             harmless(student), harmless(person.name), harmless(person.email), *(number(points.get(day)) for day in results.days),
             number(sum(had.values())) if had else "", number(sum(most[day] for day in had)),
+            number(sum(of_day[day.slug].penalty for day in had)) if had else "",
             *(_percentage(weights, results, points, most) if weights else ()),
         ))  # fmt: skip
     return written(rows)

@@ -24,7 +24,7 @@ DAY_LENGTH = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Rule:
-    """A late rule. per_day: the percentage of a day's points that each begun late day costs; at_most: the largest percentage in all."""
+    """A late rule. per_day: the percentage of the earned points that each begun late day costs; at_most: the largest percentage in all."""
 
     per_day: float
     at_most: float = 100.0

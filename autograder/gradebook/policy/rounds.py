@@ -51,7 +51,7 @@ class Steps:
         paths = (path.relative_to(self.root) if path.is_relative_to(self.root) else path for path in made)
         self.done[name] = Done(of, tuple(path.as_posix() for path in paths), line, look)
         table = {"format": FORMAT, "steps": {key: asdict(each) for key, each in self.done.items()}}
-        write_whole(self.path, json.dumps(table, indent=1, ensure_ascii=False).encode(), durable=True)
+        write_whole(self.path, json.dumps(table, indent=1).encode(), durable=True)  # ASCII: any path comes back as it was
 
     def forget(self, name: str) -> None:
         self.done.pop(name, None)
@@ -62,7 +62,7 @@ def digest(*parts: object) -> str:
     total = hashlib.sha256()
     for part in parts:
         for name, content in _contents(part):
-            total.update(f"{len(name)} {name} {len(content)} ".encode() + content)
+            total.update(f"{len(name)} {name} {len(content)} ".encode("utf-8", "surrogatepass") + content)  # a name need not be UTF-8
     return total.hexdigest()
 
 
@@ -78,5 +78,9 @@ def _contents(part: object) -> Iterable[tuple[str, bytes]]:
 
 
 def _sum(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+    """Return a file's checksum, or the error of a file that cannot be read: the step that needs the file reports it."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError as error:
+        return f"unreadable: {error.errno}".encode()

@@ -20,7 +20,7 @@ import dask
 from distributed import Client, Future, KilledWorker, LocalCluster
 from distributed.comm import CommClosedError
 
-from ...base.errors import CourseError, InfrastructureFault
+from ...base.errors import CourseError, InfrastructureFault, first_line
 from ...lessons import Day
 from ...sandbox.submitted_file import collect
 from ..grade import Options
@@ -31,7 +31,7 @@ from .base import Keep, lost
 
 CONNECT_SECONDS = 10.0
 PATIENCE_SECONDS = 10.0
-"""The time in seconds without a finished order after which the run checks that the cluster has a worker at all."""
+"""The time in seconds without a finished job after which the run checks that the cluster has a worker at all."""
 RESULT_SECONDS = 60.0
 """The time in seconds for a result to travel here; after that its worker is assumed to have ended with it."""
 MAX_BYTES_UNDER_WAY = 128 * 1024**2
@@ -39,11 +39,11 @@ MAX_BYTES_UNDER_WAY = 128 * 1024**2
 
 
 class Again(Exception):
-    """A result that was lost with its worker. The order is graded again."""
+    """A result that was lost with its worker. The job is graded again."""
 
 
 class GivenUp(Exception):
-    """An order that the scheduler gave up because every worker that received it ended."""
+    """A job that the scheduler gave up because every worker that received it ended."""
 
 
 class Dask:
@@ -57,7 +57,7 @@ class Dask:
         self.run = f"autograder-{uuid.uuid4().hex[:12]}"
         self.cluster: LocalCluster | None = None
         self.client: Client | None = None
-        self.terms: dict[str, dask_worker.Table] = {}
+        self.handshakes: dict[str, dask_worker.Message] = {}
         for name in ("distributed", *(n for n in logging.root.manager.loggerDict if n.startswith("distributed."))):
             logging.getLogger(name).setLevel(logging.CRITICAL)  # we report lost workers and schedulers ourselves
         if address is not None:
@@ -84,14 +84,14 @@ class Dask:
         try:
             self.client = Client(where, timeout=CONNECT_SECONDS, set_as_default=False, name=self.run)
         except (OSError, ValueError, TimeoutError, CommClosedError) as error:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            reason = first_line(error)
             raise CourseError(f"no dask scheduler answers at {self.address}: {reason}; give --scheduler as tcp://HOST:8786") from None
         return self.client
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        """Run the canaries on every present worker; a later worker runs them with its first order."""
+        """Run the canaries on every present worker; a later worker runs them with its first job."""
         client = self.connect()
-        self.terms = {day.slug: dask_worker.terms(day, options, self.level) for day in days}
+        self.handshakes = {day.slug: dask_worker.handshake(day, options, self.level) for day in days}
         try:
             self.await_workers(client)
             self.agree(client)
@@ -100,12 +100,12 @@ class Dask:
             raise self.gone(str(error)) from None
 
     def agree(self, client: Client) -> None:
-        for worker, answer in client.run(dask_tasks.agreement, list(self.terms.values()), on_error="return").items():
+        for worker, answer in client.run(dask_tasks.agreement, list(self.handshakes.values()), on_error="return").items():
             if isinstance(answer, OSError):
                 continue  # it ended meanwhile
             if isinstance(answer, BaseException):
                 raise InfrastructureFault(f"worker {worker} cannot grade: {type(answer).__name__}: {answer}; {NEEDS}")
-            dask_worker.heed(answer, f"worker {worker}")
+            dask_worker.raise_for_refusal(answer, f"worker {worker}")
 
     def gone(self, reason: str) -> InfrastructureFault:
         what = f"the scheduler at {self.address} is gone" if self.address else f"the cluster started here ended ({reason})"
@@ -148,8 +148,8 @@ class Dask:
                     except OSError as error:
                         record = lost(task, options, f"{type(error).__name__}: {error}")
                     else:
-                        order = dask_worker.order(task, file, self.terms[task.day.slug])
-                        future = self.send(client, f"{number}-{number in tried}", order)
+                        job = dask_worker.job(task, file, self.handshakes[task.day.slug])
+                        future = self.send(client, f"{number}-{number in tried}", job)
                         under_way[future.key] = future, number, len(file.content)
                         bytes_under_way += len(file.content)
                         future.add_done_callback(finished.put)
@@ -178,12 +178,12 @@ class Dask:
                 with contextlib.suppress(Exception):
                     future.cancel()
 
-    def send(self, client: Client, name: str, order: dask_worker.Table) -> Future:
+    def send(self, client: Client, name: str, job: dask_worker.Message) -> Future:
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"}):  # a notebook with pictures is not a mistake
-            return client.submit(dask_tasks.grade_there, order, key=f"{self.run}-{name}", pure=False)
+            return client.submit(dask_tasks.grade_there, job, key=f"{self.run}-{name}", pure=False)
 
     def record(self, future: Future, task: Task, options: Options) -> Record:
-        """Return the record of an order. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
+        """Return the record of a job. Raises Again, GivenUp; and InfrastructureFault or CourseError, which end the run."""
         try:
             answer = future.result(timeout=RESULT_SECONDS)
         except KilledWorker:
@@ -194,18 +194,18 @@ class Dask:
             if isinstance(error, TimeoutError):
                 raise Again from None
             raise self.gone(str(error)) from None
-        dask_worker.heed(answer, f"worker {answer['worker']}")
+        dask_worker.raise_for_refusal(answer, f"worker {answer['worker']}")
         return record_of(answer["record"])
 
     def next_of(self, finished: queue.SimpleQueue[Future], client: Client) -> Future:
-        told = False
+        warned = False
         while True:
             try:
                 return finished.get(timeout=PATIENCE_SECONDS)
             except queue.Empty:
-                if not told and client.status == "running" and not self.workers(client):
+                if not warned and client.status == "running" and not self.workers(client):
                     self.say(f"no worker is left at {self.address}: waiting for one; graded submissions are saved")
-                    told = True
+                    warned = True
 
     def close(self) -> None:
         if self.client is not None:

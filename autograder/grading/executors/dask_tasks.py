@@ -9,11 +9,12 @@ from distributed import WorkerPlugin, get_worker
 
 from ...base import gc_tuning
 
-Table = dict[str, Any]
+Message = dict[str, Any]
+"""Plain data between a run and its workers: a handshake, a job or an answer."""
 
 
 class ForkServers(WorkerPlugin):
-    """A fork server in each worker, even in a worker that joins later. It starts before the first order and ends with the run."""
+    """A fork server in each worker, even in a worker that joins later. It starts before the first job and ends with the run."""
 
     def __init__(self, level: str, folder: str) -> None:
         self.level, self.folder = level, folder
@@ -25,18 +26,18 @@ class ForkServers(WorkerPlugin):
         await asyncio.to_thread(put_out)
 
 
-async def agreement(all_terms: list[Table]) -> Table:
+async def agreement(handshakes: list[Message]) -> Message:
     """Return the first refusal of this worker, or {}.
 
     The function runs beside the worker's tasks and does not block the connection to the scheduler.
     """
-    return await asyncio.to_thread(agree, all_terms)
+    return await asyncio.to_thread(agree, handshakes)
 
 
-def agree(all_terms: list[Table]) -> Table:
+def agree(handshakes: list[Message]) -> Message:
     from . import dask_worker
 
-    return next(filter(None, map(dask_worker.agree, all_terms)), {})
+    return next(filter(None, map(dask_worker.agree, handshakes)), {})
 
 
 def warm_up(level: str, folder: str) -> None:
@@ -52,8 +53,8 @@ def put_out() -> None:
     dask_worker.put_out()
 
 
-def grade_there(order: Table) -> Table:
-    """Grade an order as a task of a worker. Return the answer of `dask_worker.grade`, with the worker's address."""
+def grade_there(job: Message) -> Message:
+    """Grade a job as a task of a worker. Return the answer of `dask_worker.grade`, with the worker's address."""
     from . import dask_worker
 
-    return {"worker": get_worker().address, **dask_worker.grade(order)}
+    return {"worker": get_worker().address, **dask_worker.grade(job)}

@@ -26,7 +26,8 @@ from ..canaries import canaries
 from ..grade import Options, grade_task
 from ..tasks import Task
 
-Table = dict[str, Any]
+Message = dict[str, Any]
+"""Plain data between a run and its workers: a handshake, a job or an answer."""
 
 _lock = threading.Lock()
 _canaries_lock = threading.Lock()
@@ -36,8 +37,8 @@ _own = ""
 _shown: set[str] = set()
 
 
-def terms(day: Day, options: Options, level: str) -> Table:
-    """Return the terms that a grading process must agree to before it grades a submission of this day."""
+def handshake(day: Day, options: Options, level: str) -> Message:
+    """Return the handshake of a run: all that a grading process must match before it grades a submission of this day."""
     return {
         "slug": day.slug,
         "course_version": __version__,
@@ -54,19 +55,19 @@ def own_checks() -> str:
     return str(own.used() or "")
 
 
-def order(task: Task, file: SubmittedFile, terms: Table) -> Table:
-    """Return an order: a submission to grade and everything that grading it needs, as plain data."""
-    return {"student": task.student, "file": asdict(file), "terms": terms}
+def job(task: Task, file: SubmittedFile, handshake: Message) -> Message:
+    """Return a job: a submission to grade and everything that grading it needs, as plain data."""
+    return {"student": task.student, "file": asdict(file), "handshake": handshake}
 
 
-def agree(terms: Table) -> Table:
-    """Return {} if this process can grade this day under these terms.
+def agree(handshake: Message) -> Message:
+    """Return {} if this process can grade this day under the handshake.
 
     Otherwise return {"refused": reason, "ours": True if the process is broken, False if it is unfit}.
     """
     try:
-        with _at(terms["isolation"], terms["own"]):
-            _show(terms)
+        with _at(handshake["isolation"], handshake["own"]):
+            _show(handshake)
     except CourseError as unfit:
         return {"refused": str(unfit), "ours": False}
     except InfrastructureFault as fault:
@@ -74,21 +75,21 @@ def agree(terms: Table) -> Table:
     return {}
 
 
-def grade(order: Table) -> Table:
+def grade(job: Message) -> Message:
     """Return {"record": the submission's record as a table}, or the refusal of `agree`."""
-    terms = order["terms"]
+    handshake = job["handshake"]
     try:
-        with _at(terms["isolation"], terms["own"]):
-            day, options = _show(terms)
-            file = SubmittedFile(**order["file"])
-            return {"record": asdict(grade_task(Task(order["student"], day, Path(day.slug) / file.name, file), options))}
+        with _at(handshake["isolation"], handshake["own"]):
+            day, options = _show(handshake)
+            file = SubmittedFile(**job["file"])
+            return {"record": asdict(grade_task(Task(job["student"], day, Path(day.slug) / file.name, file), options))}
     except CourseError as unfit:
         return {"refused": str(unfit), "ours": False}
     except InfrastructureFault as fault:
         return {"refused": str(fault), "ours": True}
 
 
-def heed(answer: Table, who: str) -> None:
+def raise_for_refusal(answer: Message, who: str) -> None:
     """Raise the error of a grading process that refused. who: the name of the process in the message."""
     if "refused" in answer:
         kind = InfrastructureFault if answer["ours"] else CourseError
@@ -96,7 +97,7 @@ def heed(answer: Table, who: str) -> None:
 
 
 def warm_up(level: str, folder: str = "") -> None:
-    """Start the fork server ahead of the first order. An error here is ignored: the first order reports it."""
+    """Start the fork server ahead of the first job. An error here is ignored: the first job reports it."""
     try:
         with _at(level, folder):
             forkserver_pool.forkserver()
@@ -105,7 +106,7 @@ def warm_up(level: str, folder: str = "") -> None:
 
 
 def put_out() -> None:
-    """End the fork server, unless it grades another run's order."""
+    """End the fork server, unless it grades another run's job."""
     with _lock:
         if not _busy:
             forkserver_pool.close()
@@ -133,28 +134,30 @@ def _at(level: str, folder: str = "") -> Iterator[None]:
             _busy -= 1
 
 
-def _show(terms: Table) -> tuple[Day, Options]:
-    """Check that this process matches the terms and that the canaries pass. Return the day and the options.
+def _show(handshake: Message) -> tuple[Day, Options]:
+    """Check that this process matches the handshake and that the canaries pass. Return the day and the options.
 
     Raises CourseError, InfrastructureFault.
     """
-    day = find_day(terms["slug"])
-    if terms["course_version"] != __version__:
-        raise CourseError(f"the worker has version {__version__} of the course, not {terms['course_version']}: {SAME_COURSE}")
+    day = find_day(handshake["slug"])
+    if handshake["course_version"] != __version__:
+        raise CourseError(f"the worker has version {__version__} of the course, not {handshake['course_version']}: {SAME_COURSE}")
     here = verdict_inputs.environment()
-    if others := [f"{name} {here.get(name)}, not {version}" for name, version in terms["environment"].items() if here.get(name) != version]:
+    if others := [
+        f"{name} {here.get(name)}, not {version}" for name, version in handshake["environment"].items() if here.get(name) != version
+    ]:
         raise CourseError(f"the worker has {'; '.join(others)}: {SAME_COURSE}, with an environment made from its lock file")
-    if terms["course_sha256"] != verdict_inputs.of_day(day):
+    if handshake["course_sha256"] != verdict_inputs.of_day(day):
         raise CourseError(f"the worker's lesson, answers, checks or grader of {day.slug} differ from those here: {SAME_COURSE}")
     try:
-        options = Options(**{**terms["options"], "limits": Limits(**terms["options"]["limits"])})
+        options = Options(**{**handshake["options"], "limits": Limits(**handshake["options"]["limits"])})
     except TypeError:
         raise CourseError(f"the worker's autograder does not know the requested options: {SAME_COURSE}") from None
     forkserver_pool.require_safe()
     with _canaries_lock:
-        if repr(terms) not in _shown:
+        if repr(handshake) not in _shown:
             canaries(day, options)
-            _shown.add(repr(terms))
+            _shown.add(repr(handshake))
     return day, options
 
 

@@ -30,7 +30,7 @@ from .local import Local
 WORTH_IT = 100
 """The number of submissions above which more graders pay; for fewer the second grader's start, a few seconds, costs more than it saves."""
 AHEAD = 2
-"""The number of orders for each grader that are sent ahead."""
+"""The number of jobs for each grader that are sent ahead."""
 
 
 class Processes:
@@ -51,9 +51,9 @@ class Processes:
             here.prepare(self.days, options)
             yield from here.graded(tasks, options, keep)
             return
-        terms = {task.day.slug: dask_worker.terms(task.day, options, self.level) for task in tasks.values()}
+        handshakes = {task.day.slug: dask_worker.handshake(task.day, options, self.level) for task in tasks.values()}
         left = iter(tasks.items())
-        under_way: dict[Future[dask_worker.Table], int] = {}
+        under_way: dict[Future[dask_worker.Message], int] = {}
         begin_with = (os.getpid(), self.level, dask_worker.own_checks())
         pool = ProcessPoolExecutor(graders, multiprocessing.get_context("spawn"), initializer=begin, initargs=begin_with)
         try:
@@ -66,7 +66,7 @@ class Processes:
                         keep(record)
                         yield number, record
                         continue
-                    under_way[pool.submit(dask_worker.grade, dask_worker.order(task, file, terms[task.day.slug]))] = number
+                    under_way[pool.submit(dask_worker.grade, dask_worker.job(task, file, handshakes[task.day.slug]))] = number
                     if len(under_way) >= AHEAD * graders:
                         break
                 if not under_way:
@@ -74,7 +74,7 @@ class Processes:
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                     number = under_way.pop(future)
                     answer = future.result()
-                    dask_worker.heed(answer, "a grader of this machine")
+                    dask_worker.raise_for_refusal(answer, "a grader of this machine")
                     record = record_of(answer["record"])
                     keep(record)
                     yield number, record

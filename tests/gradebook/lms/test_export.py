@@ -119,6 +119,9 @@ def test_a_students_text_is_no_formula_of_a_spreadsheet(results):
     assert next(r["name"] for r in rows(tables.everything(results)) if r["student"] == "bob").startswith("'=cmd")
     assert b"\n=cmd" not in tables.canvas(results, {})[0]
     assert tables.harmless("Ada") == "Ada"
+    formulas = Person("zoe", lms_id="@1", name="=1+1", sis_id="+2", login="@x", section="-1")
+    canvas = tables.canvas(replace(results, people=(*results.people, formulas)), {})[0].decode()
+    assert ["'=1+1", "'@1", "'+2", "'@x", "'-1", ""] in list(csv.reader(io.StringIO(canvas, newline="")))
 
 
 def test_canvas_gets_its_own_columns(results):
