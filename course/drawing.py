@@ -1,4 +1,4 @@
-"""What scripts that draw a day's figures have in common. Lessons do not import it, and nothing is judged by it."""
+"""The common parts of the scripts that draw a day's figures. Lessons do not import it, and nothing is judged by it."""
 
 from __future__ import annotations
 

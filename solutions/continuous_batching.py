@@ -130,7 +130,7 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
 
     A request begins with the blocks that the pool knows of its text (`start_sequence`), and is fed as many of its remaining tokens as the
     budget has left. It comes after the running requests, in `running` and in the plan. If there are too few blocks for this chunk, it
-    gives back what it has taken over (`free`) and keeps waiting, and so do all requests behind it. A waiting request has no sequence.
+    gives back what it has taken over (`free`) and keeps waiting, and so do all requests after it. A waiting request has no sequence.
     """
     ### BEGIN SOLUTION
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:

@@ -146,7 +146,12 @@ def flash_bytes(
     has them, and once for the whole group. The result is an int, exact at any size. Raises ValueError as `tile_plan` does.
     """
     ### BEGIN SOLUTION
-    keys = sum(end - start for tiles in tile_plan(t_q, t_k, q_block, k_block, causal) for start, end, _ in tiles)
+    if causal and t_q > t_k:
+        raise ValueError(f"{t_q} queries cannot be the last of {t_k} keys: a causal query has a key of its own")
+    keys = 0  # counted without the plan, which has 122 million tiles for a million causal tokens and blocks of 64
+    for q_start in range(0, t_q, q_block):
+        seen = t_k - t_q + min(q_start + q_block, t_q) if causal else t_k
+        keys += min(-(-seen // k_block) * k_block, t_k)  # whole tiles, but for the last one of all keys
     return (2 * group * t_q + 2 * keys) * head_dim * value_bytes
     ### END SOLUTION
 

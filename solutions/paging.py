@@ -242,7 +242,7 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, tables: Tensor, len
 
     q (B, H, 1, Dh), keys and values (num_slots, K, Dh), tables (B, M) int64, lengths (B,) int64, at least 1: row b's tokens are the
     first lengths[b] of its blocks, its newest among them -> (B, H, 1, Dh) of q's dtype; computed in float32 or better. K divides H,
-    query head h uses key/value head h // (H/K). Behind a row's last block its table may hold any block's number; slots that hold none
+    query head h uses key/value head h // (H/K). After a row's last block its table may hold any block's number; slots that hold none
     of the row's tokens do not matter as long as their contents are finite. At no time are more than a few columns of blocks in hand.
     New tensors are on q's device, and the arguments are not changed. Kwon et al. 2023, section 4.1.
     """

@@ -171,7 +171,7 @@ def parallel_attention(x: Tensor, layer: LayerWeights, config: Config, positions
 
 
 def parallel_feed_forward(x: Tensor, layer: LayerWeights, comm: Communicator) -> Tensor:
-    """Compute what the feed-forward adds to the tokens of a layer, on all ranks together: each has some of its F, one all-reduce adds up.
+    """Compute a layer's feed-forward output on all ranks. Each rank computes its part of F, and one all-reduce adds the parts.
 
     x (B, T, D), already normed and the same on every rank; layer: this rank's part, from `shard_layer` -> (B, T, D), what `feed_forward`
     gives with the whole matrices, bit for bit the same on every rank, in x's dtype. x need not be contiguous. Nothing else is sent, and

@@ -17,8 +17,8 @@ def quantize_absmax(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor]:
     """Quantize symmetrically, with a scale for each row of the last dimension: x is about q * scale.
 
     x (..., n) of any floating dtype and memory layout, computed in float32 or better -> q (..., n) int8, scale (..., 1) float32. The scale
-    is max |x| / (2^(bits - 1) - 1), and q is x / scale, rounded half to even: for 8 bits from -127 to 127. A row of zeros has q 0 and
-    scale 0. bits is 2 to 8. x is not changed.
+    is the least for which no number of the row is beyond +-(2^(bits - 1) - 1) steps; q is the nearest number of steps, half to even: for
+    8 bits from -127 to 127. A row of zeros has q 0 and scale 0. bits is 2 to 8. x is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -32,8 +32,9 @@ def quantize_affine(x: Tensor, bits: int = 8) -> tuple[Tensor, Tensor, Tensor]:
     """Quantize from the least to the largest number of each row of the last dimension: x is about q * scale + minimum.
 
     x (..., n) of any floating dtype and memory layout, computed in float32 or better -> q (..., n) uint8, scale and minimum (..., 1)
-    float32. The scale is (max - min) / (2^bits - 1), and q is (x - min) / scale, rounded half to even: for 8 bits from 0 to 255. A row of
-    equal numbers has q 0 and scale 0. bits is 1 to 8. x is not changed.
+    float32. The first of the 2^bits marks is the row's smallest number and the last its largest, and scale is a step from mark to mark; q
+    is the number of the nearest mark, half to even: for 8 bits from 0 to 255. A row of equal numbers has q 0 and scale 0. bits is 1 to 8. x
+    is not changed.
     """
     ### BEGIN SOLUTION
     x = x.float()
@@ -139,8 +140,8 @@ def quantized_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Te
 def int8_linear(x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> Tensor:
     """Compute the product of `quantized_linear` with x in 8 bits too (W4A8): the numbers are multiplied and added up as integers.
 
-    x is quantized by `quantize_absmax`, each group of 32 by itself: xq, x_scale. Then y is the sum over groups of x_scale * (scale * (xq
-    . q) + minimum * sum(xq)). xq . q and sum(xq) are computed in int32 or int64, because no smaller type holds 32 products of up to 15 *
+    x is quantized by `quantize_absmax`, each group of 32 by itself: xq, x_scale. The result is what `quantized_linear` gives for the x that
+    xq and x_scale stand for. xq . q and sum(xq) are computed in int32 or int64, because no smaller type holds 32 products of up to 15 *
     127; q is never converted to floating point. Shapes, dtypes and ValueError as in `quantized_linear`.
     """
     ### BEGIN SOLUTION

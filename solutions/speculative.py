@@ -78,9 +78,9 @@ def acceptance_probs(p: Tensor, q: Tensor) -> Tensor:
 
 
 def residual_probs(p: Tensor, q: Tensor) -> Tensor:
-    """Return the distribution that a refused token is replaced from: what the kept guesses lack of p, renormalised.
+    """Return the distribution from which a refused token's replacement is drawn: the part of p above q, renormalised.
 
-    p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. But a row of p that is nowhere above q's lacks nothing, and is p.
+    p, q (..., V) -> (..., V), same dtype; exactly 0 wherever p <= q. But if a row of p is nowhere above q's, the result is that row of p.
     The inputs are not changed.
     """
     ### BEGIN SOLUTION

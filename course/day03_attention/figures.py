@@ -21,7 +21,7 @@ LANDLADY = (
 
 
 def three_tokens() -> None:
-    """The worked example: how `sat` reads from `the`, `cat` and itself."""
+    """Draw the worked example: how `sat` reads from `the`, `cat` and itself."""
     case = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text())["attention"]["three_tokens"]
     query, words = case["q"][2], ["the", "cat", "sat"]
     fig, ax = plots.figure(width=9.2, height=3.7)

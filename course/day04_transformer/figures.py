@@ -83,7 +83,7 @@ def decoder() -> None:
 
 
 def climb() -> None:
-    """The rank of the right answer in SmolLM2 cut off after n layers, for readers without the model."""
+    """Draw the rank of the right answer in SmolLM2 cut off after n layers, for readers without the model."""
     model = load_model("smollm2", missing="none")
     if model is None:
         return

@@ -21,7 +21,7 @@ def square(ax: Any, x: float, y: float, colour: str = "white", text: str = "", w
 
 
 def new_row() -> None:
-    """The table of attention weights: a fourth token adds a row and a column, and changes nothing above."""
+    """Draw the table of attention weights: a fourth token adds a row and a column, and changes nothing above."""
     case = HAND["weights_one_to_four"]
     fig, ax = plots.figure(width=8.4, height=3.4)
     bare(ax, 10.6, 5.6)
@@ -45,7 +45,7 @@ def new_row() -> None:
 
 
 def box() -> None:
-    """The cache in the middle of a pass: two of three layers have stored the sixth token."""
+    """Draw the cache in the middle of a pass: two of three layers have stored the sixth token."""
     fig, ax = plots.figure(width=8.4, height=2.9)
     bare(ax, 14.2, 5.0)
     for slot in range(8):
@@ -81,7 +81,7 @@ def chunk_mask() -> None:
 
 
 def memory() -> None:
-    """The cache of SmolLM2 in 16 bits against tokens, for 1, 4 and 16 rows, beside the weights."""
+    """Draw the cache of SmolLM2 in 16 bits against tokens, for 1, 4 and 16 rows, beside the weights."""
     case = HAND["smollm2"]
     fig, ax = plots.figure(width=8.0, height=3.6)
     tokens = list(range(0, 8193, 256))

@@ -80,7 +80,7 @@ def moved() -> None:
 
 
 def pyramid() -> None:
-    """The memories of a GPU, with the rates that section 8 quotes, and those of the learner's machine without any."""
+    """Draw the memories of a GPU, with the rates that section 8 quotes, and those of the learner's machine without any."""
     fig, ax = plots.figure(width=9.2, height=3.5)
     bare(ax, 16.4, 6.0)
     levels = ((0.9, 2.2), (2.4, 3.9), (4.1, 5.6))

@@ -36,7 +36,7 @@ def reserved() -> None:
 
 
 def table() -> None:
-    """A text, its table, and where its tokens lie."""
+    """Draw a text, its table, and the places of its tokens."""
     case = HAND["slots"]
     size, blocks = case["block_size"], case["table"]
     shades = (PALE_BLUE, PALE_ORANGE, PALE_GREEN)

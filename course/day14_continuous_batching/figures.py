@@ -30,7 +30,7 @@ def batches() -> tuple[list[tuple[int, int, int]], int]:
 
 
 def continuous() -> tuple[list[tuple[int, int, int]], int]:
-    """The same where a place is filled as soon as it is free."""
+    """Draw the same batch where a place is filled as soon as it is free."""
     rows, free = [], [0] * PLACES
     for i, (_, tokens) in enumerate(ANSWERS):
         place = free.index(min(free))
@@ -59,7 +59,7 @@ def static() -> None:
 
 
 def chunks() -> None:
-    """What a step feeds: budget 8, A decodes, B's prompt of 8 comes in two pieces."""
+    """Draw the tokens that each step feeds: budget 8, A decodes, B's prompt of 8 comes in two pieces."""
     fig, ax = plots.figure(width=9.2, height=3.4)
     bare(ax, 13.2, 6.9)
     steps = ((("A", 4),), (("A", 1),), (("A", 1), ("B", 7)), (("B", 1),), (("B", 1),))

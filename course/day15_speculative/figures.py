@@ -37,7 +37,7 @@ def overlap() -> None:
 
 
 def parts() -> None:
-    """What the learner writes: the parts of a round, and the two predictions."""
+    """Draw the functions that the learner writes: the parts of a round, and the two predictions."""
     fig, ax = plots.figure(width=9.4, height=4.6)
     bare(ax, 16.3, 8.0)
     group(ax, 0.1, 0.2, "generate_speculative", "round after round, until the text is complete", width=16.0, height=5.9)

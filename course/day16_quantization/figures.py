@@ -34,7 +34,7 @@ def outlier() -> None:
 
 
 def block() -> None:
-    """The 20 bytes of a block of SmolLM2's file, and one of them taken apart."""
+    """Draw the 20 bytes of a block of SmolLM2's file, and one of them taken apart."""
     case, numbers = HAND["q4_1"], HAND["nibbles"]
     fig, ax = plots.figure(width=9.2, height=3.4)
     bare(ax, 20.1, 7.2)
@@ -64,7 +64,7 @@ def block() -> None:
 
 
 def parts() -> None:
-    """What the learner writes: ways into few bits, what can be done with them there, and two measures of what is lost."""
+    """Draw the functions that the learner writes: ways into few bits, what they allow there, and two measures of what is lost."""
     fig, ax = plots.figure(width=9.4, height=5.2)
     bare(ax, 16.3, 9.4)
     part(ax, 0.1, 0.3, "numbers", "in floating point", lit=False, width=3.0, height=2.2)

@@ -18,7 +18,7 @@ RANKS = (plots.BLUE, plots.ORANGE, plots.GREEN, plots.PURPLE)
 
 
 def cell(ax: Axes, x: float, y: float, words: str, colour: str, *, wide: float = 0.9, high: float = 0.8, dashed: bool = False) -> None:
-    """A box with words in it, filled with a rank's colour; dashed ones are parts of a sum, or copies."""
+    """Draw a box with words in it, filled with a rank's colour; dashed ones are parts of a sum, or copies."""
     looks = {"facecolor": "white", "linestyle": "--"} if dashed else {"facecolor": colour}
     ax.add_patch(Rectangle((x, y), wide, high, edgecolor=colour, linewidth=1.4, **looks))
     ink = "black" if dashed or colour == plots.ORANGE else "white"
@@ -30,7 +30,7 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour
 
 
 def cuts() -> None:
-    """The lesson's two matrices on two ranks: the first cut by outputs, the second by inputs."""
+    """Draw the lesson's two matrices on two ranks: the first cut by outputs, the second by inputs."""
     first, second, x = [[1, 0], [0, 1], [2, 1], [1, 3]], [1, 1, 1, 1], [1, 2]
     y = [sum(w * value for w, value in zip(row, x, strict=True)) for row in first]
     fig, ax = plots.figure(width=9.2, height=3.6)
@@ -77,7 +77,7 @@ def heads() -> None:
 
 
 def layer() -> None:
-    """What two ranks do in a layer, and where they must speak to each other."""
+    """Draw the work of two ranks in a layer, and the points at which they must speak to each other."""
     fig, ax = plots.figure(width=9.6, height=3.3)
     bare(ax, 24.2, 6.9)
     boxes = [("norm", 1.5), ("q k v\nby outputs", 2.4), ("attention\nown heads", 2.4), ("o\nby inputs", 2.2), None,
@@ -109,7 +109,7 @@ def layer() -> None:
 
 
 def parts() -> None:
-    """What the learner writes: the cuts, a pass on all ranks, the wire under it, and four predictions."""
+    """Draw the functions that the learner writes: the cuts, a pass on all ranks, the wire under it, and four predictions."""
     fig, ax = plots.figure(width=9.4, height=6.1)
     bare(ax, 16.3, 10.7)
     ax.text(0.1, 0.3, "before the pass: the cuts", va="center", fontsize=9)

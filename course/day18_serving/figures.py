@@ -17,7 +17,7 @@ PLANNED, SECONDS = (0.0, 0.5, 1.0), 1.0
 
 
 def stage(ax: Axes, x: float, y: float, name: str, says: str, *, lit: bool, width: float = 2.6) -> None:
-    """A box with a name and a line on what it does."""
+    """Draw a box with a name and a line on what it does."""
     fill = plots.ORANGE if lit else PALE_BLUE
     ax.add_patch(Rectangle((x, y), width, 1.0, facecolor=fill, edgecolor=plots.GREY))
     ax.text(x + width / 2, y + 0.36, name, ha="center", va="center", fontsize=9, fontweight="bold")
@@ -25,7 +25,7 @@ def stage(ax: Axes, x: float, y: float, name: str, says: str, *, lit: bool, widt
 
 
 def way() -> None:
-    """A request's way in, above, and its tokens' way out, below."""
+    """Draw a request's way in, above, and its tokens' way out, below."""
     fig, ax = plots.figure(width=9.4, height=3.5)
     bare(ax, 16.3, 5.5)
     ax.text(0, 0.35, "the request's way in", fontsize=9)

@@ -1,6 +1,6 @@
 """The parts that lessons need and do not teach: models and tokenizers.
 
-`course.kit.plots` and `course.kit.widgets` are imported by the cells that use them.
+`course.kit.plots` and `course.kit.playgrounds` are imported by the cells that use them.
 
 A name is imported at its first use (PEP 562): `course.kit.paths` alone does not wait for torch.
 """

@@ -149,13 +149,13 @@ def _wait(processes: list[subprocess.Popen[bytes]], place: Path, until: float) -
     while any(process.poll() is None for process in processes) and time.monotonic() < end:
         time.sleep(POLL_SECONDS)
     errors = {rank: place / f"error-{rank}" for rank in range(len(processes))}
-    told = {rank: path.read_text(encoding="utf-8") for rank, path in errors.items() if path.exists()}
-    by_itself = [f"rank {rank}: {text}" for rank, text in sorted(told.items()) if not text.startswith("lost: ")]
+    messages = {rank: path.read_text(encoding="utf-8") for rank, path in errors.items() if path.exists()}
+    by_itself = [f"rank {rank}: {text}" for rank, text in sorted(messages.items()) if not text.startswith("lost: ")]
     if by_itself:
         raise RankError(by_itself[0])
-    silent = [rank for rank, process in enumerate(processes) if process.poll() and rank not in told]
+    silent = [rank for rank, process in enumerate(processes) if process.poll() and rank not in messages]
     gone = [f"rank {rank} has ended without an answer ({_how(processes[rank])})" for rank in silent]
-    lost = [text.removeprefix("lost: ") for _, text in sorted(told.items())]
+    lost = [text.removeprefix("lost: ") for _, text in sorted(messages.items())]
     raise RankError("; ".join([*gone, *(lost or ([waits] if waits else []))]))
 
 

@@ -65,7 +65,7 @@ def speaker(raw: str, play: str) -> str:
 
 
 def scenes(text: str, play: str) -> list[str]:
-    """The scenes of one play: speeches `NAME:` and their lines, a blank line between two; stage directions cut."""
+    """Return the scenes of one play: speeches `NAME:` and their lines, a blank line between two; stage directions cut."""
     text = re.sub(r"\[[^\]]*\]|\((?:Aside|To|Within)[^)]*\)|_", "", text)
     paragraphs = [[line.strip() for line in part.splitlines() if line.strip()] for part in re.split(r"\n\s*\n", text)]
     paragraphs = [lines for lines in paragraphs if lines]

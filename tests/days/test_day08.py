@@ -169,7 +169,7 @@ def test_the_delay_of_a_batch_that_forms():
     assert [round(forming(load, 8, 0.1)[1], 2) for load in (2.0, 20.0)] == [1.2, 3.03]
     assert "1.792 s on average" in LESSON
     assert "6.137 s at p99" in LESSON
-    assert "1.20 requests in each. At 20 requests a second the same limit leaves 3.03" in LESSON
+    assert "1.20 requests in each.\nAt 20 requests a second the same limit leaves 3.03" in LESSON
 
 
 def test_what_hedging_brings():

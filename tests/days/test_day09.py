@@ -202,7 +202,7 @@ def test_the_lesson_quotes_these_numbers() -> None:
         "At 4,096 tokens attention is an eighth": near(scores(LLAMA3_8B, 4096) / forward_flops(LLAMA3_8B, 4096), 1 / 8, 3),
         "one layer's table takes 2,416 MB": near(9 * 8192**2 * 4 / 1e6, 2416, 0),
         "With 512 tokens each it is 28.1": near(intensity(64, 512), 28.1, 1),
-        "with 4,096 it is 5.7": near(intensity(64, 4096), 5.7, 1),
+        "With 4,096 tokens each it is 5.7": near(intensity(64, 4096), 5.7, 1),
         "their caches together, 17.2 GB": near(kv_cache_bytes(LLAMA2_7B, 512, 64, 2) / 1e9, 17.2, 1),
         "would not even fit into the card's 80 GB": kv_cache_bytes(LLAMA2_7B, 4096, 64, 2) > 80e9 == MACHINES["A100"].memory_bytes,
         "80 GB at 3.35 TB/s are 23.9 ms": near(80 / 3.35, 23.9, 1),

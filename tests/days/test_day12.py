@@ -159,6 +159,20 @@ def test_the_lesson_quotes_them() -> None:
     assert_said(LESSON, quoted)
 
 
+def test_the_table_that_closes_the_circle() -> None:
+    """Section 5: bytes and arithmetic of one head, each by the A100's rate, and the longer of the two as the time."""
+    large = HAND["large_bytes"]
+    t, Dh, size = large["t"], large["head_dim"], large["value_bytes"]
+    arithmetic = 4 * t * t * Dh / A100.peak_flops
+    moved = {f"tiles of {rows} queries": flash_bytes(t, t, Dh, size, q_block=rows, k_block=64) for rows in (128, 164)}
+    passages = []
+    for name, num_bytes in {"all scores at once": large["standard"], **moved}.items():
+        seconds = num_bytes / A100.bandwidth
+        gain = large["standard"] / A100.bandwidth / max(seconds, arithmetic)
+        passages.append(f"| {name} | {num_bytes / 1e6:.1f} MB | {1e6 * seconds:.1f} µs | {1e6 * arithmetic:.1f} µs | {gain:.1f} times |")
+    assert_said(LESSON, [*passages, f"the {4 * t * Dh / 1e6:.1f} MB of this head's keys and values"])
+
+
 def test_the_given_state_is_the_references() -> None:
     source = (paths.ROOT / "solutions" / "flash_attention.py").read_text(encoding="utf-8")
     given = "@dataclass\nclass State:" + source.partition("class State:")[2].partition("\n\n\ndef absorb")[0]

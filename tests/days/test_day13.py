@@ -230,6 +230,10 @@ def test_the_lesson_quotes_them() -> None:
         ),
         "23,040 bytes (Day 10), so a block of 16 has 368,640": (23_040 * 16 == 368_640 == case["smollm2"]),
         "For Llama-3-8B it is 2 MiB": case["llama3_8b"] == 2 * 2**20,
+        "the four take 1,152 places, 288 each on average, so the same 8,192 slots hold 8,192 // 288 = 28 texts": (
+            1152 / 4 == 288, 8192 // 288 == 28,
+        ),
+        "That is seven times the batch": 28 / len(waste["lengths"]) == 7,
         "block 12 of size 4 has the slots 48 to 51": (12 * 4 == 48, 12 * 4 + 3 == 51),
         "48 49 50 51, then 20 21 22 23, then 12 13. Token 4 is in slot 20, token 9 in slot 13": (
             slots["slots"] == [48, 49, 50, 51, 20, 21, 22, 23, 12, 13], slots["slots"][4] == 20, slots["slots"][9] == 13,
@@ -270,6 +274,12 @@ def test_the_pairs_of_one_name(capsys) -> None:
     assert first == second
     digests = re.findall(r"SHA-256 of the two: (\w+) and (\w+)", said)[0]
     assert digests[0] != digests[1]
+    tried = int(re.findall(r"CRC32: after ([\d,]+) blocks", said)[0].replace(",", ""))
+    assert tried == 18_120
+    sooner = 100 * -math.expm1(-(tried**2) / 2**33)  # percent
+    half = round(math.sqrt(2**33 * math.log(2)), -3)
+    seeds = f"only about {sooner:.0f} seeds in 100 find a pair so early"
+    assert_said(LESSON, [seeds, f"half of all seeds need more than {half:,.0f} blocks"])
 
 
 SHARED = """    B, H, _, Dh = q.shape

@@ -322,11 +322,12 @@ class Static(Scheduler):
         return plan
 
 
-def workload() -> list[Request]:
-    """200 requests at 8 a second; 15 % of the prompts are long."""
+def workload(rate: float | None = 8.0) -> list[Request]:
+    """200 requests at `rate` a second, or all at 0; 15 % of the prompts are long."""
     rng, clock, requests = random.Random(0), 0.0, []
     for i in range(200):
-        clock += rng.expovariate(8.0)
+        gap = rng.expovariate(1.0)
+        clock += gap / rate if rate else 0.0
         n = rng.randrange(3000, 6000) if rng.random() < 0.15 else rng.randrange(50, 400)
         requests.append(Request([i] * n, rng.randrange(20, 300), arrival=clock))
     return requests
@@ -368,3 +369,29 @@ def test_both_ends_lose(
     )
     digits = (0, 1, 0, 0, 1, 1, 1)
     assert [round(each, n) for each, n in zip(got, digits, strict=True)] == list(figures)
+
+
+LOADED = [  # requests a second (None: all at 0), tokens/s, attainment in %
+    (Static, NO_BUDGET, None, 2364, 16.0),
+    (Scheduler, NO_BUDGET, None, 3753, 7.0),
+    (Scheduler, 256, None, 4469, 26.0),
+    (Scheduler, 64, None, 1917, 8.5),
+    (Static, NO_BUDGET, 1, 141, 90.5),
+    (Scheduler, NO_BUDGET, 1, 142, 91.5),
+    (Static, NO_BUDGET, 32, 2143, 12.0),
+    (Static, NO_BUDGET, 48, 2143, 9.0),
+    (Scheduler, NO_BUDGET, 48, 3600, 5.5),
+    (Scheduler, 256, 32, 3707, 100.0),
+    (Scheduler, 256, 48, 4212, 78.5),
+]
+
+
+@pytest.mark.parametrize(("policy", "budget", "rate", "speed", "kept"), LOADED)
+def test_a_schedule_is_better_if_its_knee_is_further_right(
+    policy: type[Scheduler], budget: int, rate: float | None, speed: int, kept: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 32 places: where the demand is more than a schedule can make, and where promises begin to break."""
+    monkeypatch.setattr(engine, "publish_blocks", lambda *_: None)
+    traces = simulate(workload(rate), policy(PrefixPool(64), 8192, token_budget=budget, max_running=32), partial(step_seconds, **H100))
+    assert round(summarize(traces)["output_tokens_per_second"]) == speed
+    assert round(100 * attainment(traces), 1) == kept

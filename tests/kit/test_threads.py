@@ -5,6 +5,7 @@ import time
 import torch
 
 from course.kit import threads
+from course.kit.busy import telling_load
 from course.kit.threads import measuring
 
 
@@ -32,3 +33,16 @@ def test_a_measurement_that_never_waited_says_nothing(capsys, monkeypatch):
     with measuring():
         time.sleep(0.01)
     assert capsys.readouterr().out == ""
+
+
+def test_a_speed_for_the_ladder_keeps_its_threads_and_says_who_waited(capsys):
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with telling_load():
+            assert torch.get_num_threads() == 3
+            time.sleep(0.2)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    assert capsys.readouterr().out.startswith("This cell worked for 0.0 of 0.")

@@ -162,6 +162,7 @@ self.blocks[-1] = pairs[-1][1]
         named=("others = [scheduler.running[-1]]",), sound="and all have ended",
     ),
     Aside("continuous_batching", "repaired_feed", "all 300 cases come out as"),
+    Aside("speculative", "my_ids", "the sentence is refuted"),
     Aside("speculative", "my_guesses", "the sentence is refuted"),
     Aside("speculative", "my_draft", "the sentence is refuted"),
     Aside(
@@ -293,7 +294,15 @@ def said_by(aside: Aside, source: str, capsys: pytest.CaptureFixture[str]) -> st
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("aside", "answer"), ANSWERS, ids=[f"{aside}-{each.name}" for aside, each in ANSWERS])
+def marks(aside: Aside, answer: Any) -> list[pytest.MarkDecorator]:
+    """An aside's first two right and first two wrong answers are in `make test`; the others are slow only by their number."""
+    alike = [each.name for found, each in ANSWERS if found == aside and each.right == answer.right]
+    return [] if answer.name in alike[:2] else [pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    ("aside", "answer"), [pytest.param(*pair, marks=marks(*pair), id=f"{pair[0]}-{pair[1].name}") for pair in ANSWERS]
+)
 def test_the_cell_tells_right_answers_from_wrong_ones(aside: Aside, answer: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert not answer.fault
     said = said_by(aside, with_answer(aside, answer.text), capsys)

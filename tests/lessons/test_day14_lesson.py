@@ -18,7 +18,7 @@ from solutions.continuous_batching import Request, Scheduler, admit, feed_runnin
 from solutions.latency import summarize
 from solutions.paging import PagedSequence, PrefixPool, paged_attention
 
-from ..days.test_day14 import POLICIES, Static, a_second, draw, scheduler, workload
+from ..days.test_day14 import LOADED, POLICIES, Static, a_second, draw, scheduler, workload
 from ..kit.test_steppers import scheduled
 from ..support.demo_cells import DemoCells, public
 from ..support.passages import assert_said
@@ -80,7 +80,7 @@ def test_the_lesson_quotes_them() -> None:
         "D in step 6 and C in step 7. 69 tokens are fed in place of 66": (
             giving == [("6", "D"), ("7", "C")], "69 tokens fed" in told[32, 4, 12], "66 tokens fed" in told[32, 4, 20],
         ),
-        "feeds it the newest one": ("C 1, D 4" in drawn[32, 4, 12][7], "D 3" in drawn[32, 4, 12][4]),
+        "so only the newest one is fed": ("C 1, D 4" in drawn[32, 4, 12][7], "D 3" in drawn[32, 4, 12][4]),
         "31 steps in place of 12, and 262 ticks in place of 114": (
             "In all 31 steps, 262 ticks" in told[32, 1, 20], "In all 12 steps, 114 ticks" in told[32, 4, 20],
         ),
@@ -145,6 +145,40 @@ run_cell = DemoCells(DAY, names_of_the_notebook)
 
 H100_CELL = "H100 = {"
 TABLE_CELL = "class Static(Scheduler)"
+SATURATED_CELL, LOAD_CELL = "all 200 at 0 ", "RATES = ("
+
+
+def loaded(row: str) -> dict[tuple[str, float | None], float]:
+    """{(schedule, requests a second): tokens/s or attainment} of the rows that test_day14 holds."""
+    names = {(True, 10**6): "static, 32", (False, 10**6): "whole prompts", (False, 256): "budget 256", (False, 64): "budget 64"}
+    return {(names[policy is Static, budget], rate): {"tokens/s": speed, "kept": kept}[row] for policy, budget, rate, speed, kept in LOADED}
+
+
+def test_the_lesson_reads_the_load_as_it_is() -> None:
+    speed, kept = loaded("tokens/s"), loaded("kept")
+    static, whole, best, small = (speed[name, None] for name in ("static, 32", "whole prompts", "budget 256", "budget 64"))
+    eight = {(policy is Static, budget): figures for policy, budget, running, figures in POLICIES if running == 32}
+    halves = [eight[is_static, 10**6][1] for is_static in (True, False)]
+    speeds_at_8 = [eight[key][0] for key in ((True, 10**6), (False, 10**6), (False, 256))]
+    quoted = {
+        "1.6 times the tokens of static batches of 32 (3,753 against 2,364)": (
+            (whole, static) == (3753, 2364), round(whole / static, 1) == 1.6),
+        "a budget of 256 adds another 19 % (4,469)": (best == 4469, round(100 * (best / whole - 1)) == 19),
+        "gets less than half of the best, 1,917": small == 1917 < best / 2,
+        "keeps all promises up to 32 requests a second, and 78.5 % at 48": (
+            kept["budget 256", 32] == 100.0, kept["budget 256", 48] == 78.5),
+        "static batches keep 90.5 %": kept["static, 32", 1] == 90.5,
+        "whole prompts 91.5 %": kept["whole prompts", 1] == 91.5,
+        "At 8 a second each of them breaks about half": all(45 < half < 55 for half in halves),
+        "the three curves differ by 5 % at most": max(speeds_at_8) < 1.05 * min(speeds_at_8),
+        "2,143 tokens/s at 32 a second and the same at 48": speed["static, 32", 32] == 2143 == speed["static, 32", 48],
+        "whole prompts 3,600 and the budget 4,212 at 48": (speed["whole prompts", 48] == 3600, speed["budget 256", 48] == 4212),
+        "all 200 requests are there after 4.6 s": round(workload(48)[-1].arrival, 1) == 4.6,
+        "the last request comes at 27.57 s, so about 1,129 tokens": (
+            round(workload()[-1].arrival, 2) == 27.57, round(31_126 / workload()[-1].arrival) == 1129),
+        "The 200 answers have 31,126 tokens": sum(request.max_new_tokens for request in workload()) == 31_126,
+    }  # fmt: skip
+    assert_said(LESSON, quoted)
 
 
 @pytest.mark.slow
@@ -157,6 +191,29 @@ def test_the_table_is_that_of_the_tests(capsys) -> None:
     assert "the smallest one, 4.97 ms" in LESSON
     assert round(means[3] - means[4], 2) == 0.06
     assert "it differs by 0.06 ms" in LESSON
+
+
+def test_so_much_is_asked_of_the_machine() -> None:
+    asked, last = sum(request.max_new_tokens for request in workload()), workload()[-1].arrival
+    assert_said(LESSON, [
+        f"The 200 answers have {asked:,} tokens, and the last request comes at {last:.2f} s", f"about {asked / last:,.0f} tokens a second",
+    ])  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_load_is_that_of_the_tests(capsys) -> None:
+    speed, kept = loaded("tokens/s"), loaded("kept")
+    said = run_cell(SATURATED_CELL, capsys, before=(H100_CELL, TABLE_CELL))
+    rows = {line[:18].strip(): float(line[18:28].replace(",", "")) for line in said.splitlines()[1:]}
+    assert len(rows) == len(POLICIES)
+    assert {name: rows[name] for name, rate in speed if rate is None} == {name: n for (name, rate), n in speed.items() if rate is None}
+    said = run_cell(LOAD_CELL, capsys, before=(H100_CELL, TABLE_CELL))
+    rates, *rows = ([float(n.strip("%").replace(",", "")) for n in line[19:].split()] for line in said.splitlines())
+    names = [line[:14].strip() for line in said.splitlines()[1::2]]
+    for name, shares, speeds in zip(names, rows[::2], rows[1::2], strict=True):
+        for rate, share, per_second in zip(rates, shares, speeds, strict=True):
+            assert kept.get((name, rate), share) == share
+            assert speed.get((name, rate), per_second) == per_second
 
 
 @pytest.mark.slow

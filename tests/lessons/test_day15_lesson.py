@@ -16,15 +16,23 @@ from torch import Tensor
 import solutions.kv_cache as day10
 import solutions.speculative as speculative
 from autograder.lessons import find_day, lesson
+from autograder.notebook.parse_input import typed
 from autograder.sandbox.measure.op_counter import counting
 from course.kit import WeightsOnly, load_model, paths, plots
-from course.kit.models.drafts import bigram_table
-from solutions.speculative import acceptance_probs, expected_tokens, residual_probs, speedup, verify_sampled
+from course.kit.models.drafts import bigram_table, first_place, passes_needed, place_with_room
+from solutions.speculative import (
+    acceptance_probs,
+    expected_tokens,
+    lookup_draft,
+    residual_probs,
+    speedup,
+    verify_sampled,
+)
 
 from ..days.test_day15 import LOOKUP
 from ..kit.test_steppers import speculated
 from ..support.demo_cells import DemoCells, earlier, public
-from ..support.passages import assert_said
+from ..support.passages import assert_said, row
 
 DAY = find_day("speculative")
 HAND = tomllib.loads((paths.DATASETS / "hand_computed.toml").read_text(encoding="utf-8"))["speculative"]
@@ -44,7 +52,7 @@ def names_of_the_notebook() -> dict[str, Any]:
     return {
         **public(speculative), "forward_cached": forward_cached, "fed": FED, "earlier": earlier, "smollm2": None,
         "counting": counting, "load_model": lambda name, **options: None if name == "smollm2" else load_model(name, **options),
-        "plots": plots, "time": time, "replace": replace, "day10": day10, "generate_cached": day10.generate_cached,
+        "plots": plots, "time": time, "replace": replace, "typed": typed, "day10": day10, "generate_cached": day10.generate_cached,
     }  # fmt: skip
 
 
@@ -61,6 +69,11 @@ run_cell = DemoCells(DAY, names_of_the_notebook, counted_calls)
 
 EXACT_CELL = "five rows say"
 LADDER_CELL = "def nobody"
+EXIT_CELL = "def early_exit"
+
+needs_smollm2 = pytest.mark.skipif(
+    not paths.SMOLLM2.is_file(), reason="SmolLM2 is not on this machine; `python -m course.kit.fetch` fetches it"
+)
 
 
 def told_of_drafts(said: str, name: str) -> list[tuple[int, int]]:
@@ -122,6 +135,33 @@ def test_the_lesson_quotes_them() -> None:
     assert_said(LESSON, quoted)
 
 
+def furthest(dtype: torch.dtype) -> tuple[float, int]:
+    """How far the logits differ at most, and how often the best token does: tiny is fed six texts of 60 tokens, one by one and in fives."""
+    model, logits = load_model("tiny", dtype=dtype).weights_only(), []
+    texts = torch.randint(1024, (6, 60), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        for size in (1, 5):
+            caches = [day10.KVCache(model.config, 1, 60, dtype) for _ in texts]
+            logits.append(torch.cat([
+                day10.forward_cached(model, piece[None], cache)[0]
+                for text, cache in zip(texts, caches, strict=True) for piece in text.split(size)
+            ]))  # fmt: skip
+    one, five = logits
+    return float((one - five).abs().max()), int((one.argmax(dim=-1) != five.argmax(dim=-1)).sum())
+
+
+def test_five_at_once_round_otherwise_than_one_by_one() -> None:
+    """The last digits are those of a machine, so the lesson says whose they are, and the bounds are wide."""
+    (single, single_places), (half, half_places) = furthest(torch.float32), furthest(torch.float16)
+    assert (single, single_places) == (pytest.approx(0.00001, rel=0.5), 0)
+    assert half == pytest.approx(0.023, rel=0.5)
+    assert 0 <= half_places <= 6
+    assert_said(LESSON, [
+        "On our machine the float32 logits differ by about 0.00001 at most, and the best token never differs",
+        "In float16 they differ by up to 0.023, and at two of the 360 places another token is the best",
+    ])  # fmt: skip
+
+
 def test_two_guesses_by_hand() -> None:
     """Section 5: the draft 1 2 at two triples of random numbers."""
     p, q = torch.tensor([HAND["overlap"]["p"]] * 3), torch.tensor([HAND["overlap"]["q"]] * 2)
@@ -133,6 +173,69 @@ def test_two_guesses_by_hand() -> None:
 def test_what_is_given_is_the_references() -> None:
     source = DAY.solutions_path.read_text(encoding="utf-8")
     assert source[source.index("Draft = Callable") : source.index("\n\n\ndef filtered_probs")] in lesson(DAY).setup
+
+
+RULES = (lookup_draft, first_place, place_with_room)
+
+
+def table_row(label: str, text: list[int], given: int, k: int) -> str:
+    """A row of section 2's table: new tokens, and the passes of the three rules."""
+    return row(label, [len(text) - given, *(passes_needed(text, given, rule, k) for rule in RULES)])
+
+
+def test_the_latest_place_is_not_the_best_one(capsys) -> None:
+    """Section 2's cell as it is, and with the text of its answer."""
+    as_it_is = "my_ids = [1, 2, 3, 1, 2, 4, 1, 2, 4, 1, 2, 4, 1, 2, 4]"
+    said = run_cell("my_ids = [", capsys)
+    assert said.startswith("12 tokens after the prompt: 5 passes with the latest place, 6 with the first\nnot yet")
+    said = run_cell("my_ids = [", capsys, (as_it_is, "my_ids = [1] * 40"))
+    assert said.startswith("37 tokens after the prompt: 19 passes with the latest place, 7 with the first\nthe sentence is refuted")
+    assert "such as `[1] * 40`: the latest place needs 19 passes, the first 7" in LESSON
+
+
+def test_three_rules_choose_among_places() -> None:
+    ids = [5, 6, 1, 5, 6, 2, 9, 5, 6]
+    assert [rule(ids, k=4) for rule in RULES] == [[2, 9, 5, 6], [1, 5, 6, 2], [2, 9, 5, 6]]
+    assert [rule(ids, k=5) for rule in RULES] == [[2, 9, 5, 6], [1, 5, 6, 2, 9], [1, 5, 6, 2, 9]]
+    assert [rule([1, 2, 3, 9, 1, 2, 3], k=8) for rule in RULES] == [[9, 1, 2, 3]] * 3
+    assert [rule([1, 2, 3], k=8) for rule in RULES] == [[]] * 3
+    assert [rule([1], k=8) for rule in RULES] == [[]] * 3
+
+
+def test_passes_needed_are_those_of_the_loop() -> None:
+    model, prompt = load_model("tiny", dtype=torch.float64), load_model("tiny").tokenizer.encode("HAMLET:\nTo be, or not to be")
+    options = {"max_new_tokens": 96, "block_size": 256, "temperature": 0.0}
+    text = day10.generate_cached(model.weights_only(), torch.tensor([prompt]), **options)[0].tolist()
+    assert [(k, passes_needed(text, len(prompt), lookup_draft, k)) for k in (1, 4, 8)] == [(k, passes) for k, passes, _ in LOOKUP]
+    assert passes_needed(text, len(prompt), lambda ids, k: text[len(ids) : len(ids) + k], 4) == math.ceil(95 / 5) + 1
+    assert passes_needed(text, len(prompt), lambda ids, k: [], 4) == 96
+    assert_said(LESSON, [table_row("`tiny`, section 6's text, with k = 4", text, len(prompt), 4)])
+
+
+@pytest.mark.slow
+@needs_smollm2
+def test_no_rule_wins_everywhere() -> None:
+    names: dict[str, Any] = {}
+    source = run_cell.source("TASK = ")
+    exec(source[: source.index("def coloured")], {**names_of_the_notebook(), "telling_load": None}, names)
+    code, task, begun = (names[name] for name in ("CODE", "TASK", "BEGUN"))
+    smollm2 = load_model("smollm2")
+    stop = smollm2.tokenizer.special_tokens["<|im_end|>"]
+    rows = []
+    for label, question, beginning, most in (
+        ("SmolLM2, section 8's code, `width` renamed to `w`", f"{task}\n\n```python\n{code}```", begun, 64),
+        (
+            "SmolLM2, the same code, `height` to be renamed to `h`", f"{task.replace('width to w', 'height to h')}\n\n```python\n{code}```",
+            "```python\ndef area(width, h):\n    return width", 64,
+        ),
+        ("SmolLM2, asked to repeat the word hello, after eight times hello", "Repeat the word hello.", " ".join(["hello"] * 8), 40),
+    ):  # fmt: skip
+        asked = smollm2.tokenizer.encode(f"<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n{beginning}")
+        options = {"max_new_tokens": most, "block_size": 1024, "temperature": 0.0, "eos_token_id": stop}
+        text = day10.generate_cached(smollm2.weights_only(), torch.tensor([asked]), **options)[0].tolist()
+        rows.append(table_row(label, text, len(asked), 8))
+    assert_said(LESSON, rows)
+    assert "The renamed code takes 14 passes for 56 tokens" in LESSON
 
 
 def test_a_row_says_what_stands_behind_its_token(capsys) -> None:
@@ -172,7 +275,7 @@ def test_every_draft_gives_the_same_tokens_at_another_price(capsys) -> None:
 
 @pytest.mark.slow
 def test_the_bigrams_cover_some_of_p(capsys) -> None:
-    said = run_cell("from course.kit.models.drafts", capsys, before=(EXACT_CELL, LADDER_CELL))
+    said = run_cell("import bigram_table", capsys, before=(EXACT_CELL, LADDER_CELL))
     a_pass, alpha = (float(x) for x in re.findall(r"([\d.]+) a pass; alpha.* is ([\d.]+)", said)[0])
     assert 0.3 < alpha < 0.5
     assert a_pass == pytest.approx(expected_tokens(alpha, 2), abs=0.25)
@@ -185,12 +288,16 @@ def test_the_best_k_is_not_the_largest(capsys) -> None:
 
 
 def test_an_early_exit_loses_as_its_two_numbers_foretell(capsys) -> None:
-    said = run_cell("def early_exit", capsys)
-    rows = [tuple(map(float, row)) for row in re.findall(r"alpha ([\d.]+), cost ([\d.]+); at best ([\d.]+)", said)]
-    assert len(rows) == 4
-    assert rows[0][2] == 1.07
-    assert all((alpha > cost) == (gain > 1) for alpha, cost, gain in rows)
-    assert max(gain for *_, gain in rows[1:]) < 1
+    said = run_cell(EXIT_CELL, capsys)
+    numbers = [tuple(map(float, pair)) for pair in re.findall(r"alpha ([\d.]+), cost ([\d.]+)\n", said)]
+    assert "at best" not in said
+    said = run_cell("my_speedup = ", capsys, before=(EXIT_CELL,))
+    gains = [float(gain) for gain in re.findall(r"at best ([\d.]+) times", said)]
+    assert len(numbers) == len(gains) == 4
+    assert gains[0] == 1.07
+    assert all((alpha > cost) == (gain > 1) for (alpha, cost), gain in zip(numbers, gains, strict=True))
+    assert max(gains[1:]) < 1
+    assert said.endswith("the best of them: 1.07 (your bet: 2); 1 of 4 are faster than plain decoding\n")
 
 
 TOGETHER = """    ids, num_pad = left_pad(prompts, 0)

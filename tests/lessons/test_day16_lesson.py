@@ -17,7 +17,7 @@ import solutions.quantization as quantization
 from autograder.lessons import find_day
 from autograder.sandbox.measure.op_counter import counting
 from course.kit import WeightsOnly, load_blocks, load_model, paths, plots
-from solutions.quantization import kl_divergence, perplexity, quantize_absmax, quantize_affine
+from solutions.quantization import dequantize, kl_divergence, perplexity, quantize_absmax, quantize_affine
 
 from ..support.demo_cells import DemoCells, earlier, public
 from ..support.passages import assert_said
@@ -257,6 +257,18 @@ def test_smollm2_speaks_from_blocks_and_talks_nonsense_where_a_matrix_shares_a_s
     assert losses == sorted(losses)
     assert losses[0] < 0.1 < 0.5 < losses[1] < 2 < 8 < losses[2]
     assert said.count("Paris") == 2
+    names = run_cell_with_smollm2.defined_by((*before, "from your blocks"))
+    original, read = names["smollm2"].weights_only(), names["smollm2"].tokenizer.encode(names["SAMPLES"])[:64]
+    as_it_is = names["says"](original, read)
+
+    def loss(numbers: int) -> float:
+        """KL to the file of 4 bits in groups of so many numbers."""
+        poorer = names["changed"](original, lambda _, w: dequantize(*quantize_affine(w.unflatten(-1, (-1, numbers)), 4)).reshape(w.shape))
+        return kl_divergence(as_it_is, names["says"](poorer, read))
+
+    assert f"groups of 64 put SmolLM2 {loss(64):.3f} nats from the file, groups of 192 {loss(192):.3f}, and rows {losses[1]:.3f}" in LESSON
+    assert loss(32) < 1e-6
+    assert "Groups of 32 give back the file's own numbers, with a KL of 0" in LESSON
     before_it, in_8_bits, *_ = (float(x.replace(",", "")) for x in re.findall(r"perplexity ([\d.,]*\d)", said))
     assert in_8_bits < before_it
 

@@ -141,7 +141,7 @@ def test_the_lesson_quotes_them() -> None:
         "41.79 ms of reading, as on one GPU": round(big["one_gpu_ms"], 2) == 41.79,
         "each stage stands still in two: **50 %**": pipeline_bubble(3, 2) == 0.5,
         "(1024, 1024) and (4096, 256)": (column_shard(stored, 0, 4).shape, row_shard(stored, 0, 4).shape) == ((1024, 1024), (4096, 256)),
-        "8 to 11 read **2**": heads(32, 8, 16)[5] == heads(32, 8, 16)[4] == 2 != heads(32, 8, 16)[6],
+        "8 to 11 read head **2**": heads(32, 8, 16)[5] == heads(32, 8, 16)[4] == 2 != heads(32, 8, 16)[6],
         "2, 5 and 10. (4 and 8 divide 40": fits(40, 10, 17_920) == [2, 5, 10],
         "14 messages, 14 / 8 = 1.75 lists. With 16: 30 messages, 1.875 lists": (14 / 8 == 1.75, 30 / 16 == 1.875),
         "gives 2.23 MB, or 136 tokens": (
@@ -230,8 +230,19 @@ def test_time_of_a_step_on_three_wires(capsys) -> None:
     assert re.findall(r"wire +([\d.]+) ms, GPUs ([\d.]+) ms", said) == [("46.2", "72.5"), ("304.8", "72.5"), ("1570.4", "72.5")]
     assert all(int(x) >= 45 for x in re.findall(r"takes (\d+)% off a prompt's", said))
     assert all(float(x) < 0.5 for x in re.findall(r"([\d.]+)% off a token's", said))
-    assert said.count("half the latency 50%") == 3
+    assert re.findall(r"half the latency (.*)", said) == ["4.8% and 50%", "1.8% and 50%", "2.1% and 50%"]
     assert "87.5%, 8 microbatches 46.7%, 32 microbatches 17.9%, 64 microbatches 9.9%" in run_cell("8 stages:", capsys)
+
+
+@pytest.mark.slow
+def test_the_learners_own_wire_is_a_fourth_line(capsys) -> None:
+    said = run_cell("def ping_pong", capsys, before=(SHARD, COPIES, WIRES))
+    best, middle, bandwidth = (float(x) for x in re.findall(r"wire: (\d+) us .* best, (\d+) us in the middle; ([\d.]+) GB/s", said)[0])
+    call, times = (float(x) for x in re.findall(r"gloo     on 8: (\d+) us a call, +\d+ ms a step, ([\d.]+) times", said)[0])
+    assert 2 < best <= middle
+    assert ("other programs are busy" in said) == (middle > 3 * best) or abs(middle - 3 * best) < 3  # whole microseconds
+    assert call == pytest.approx(1e6 * all_reduce_seconds(CALL, 8, 1e9 * bandwidth, 1e-6 * best), rel=0.02)
+    assert times < 1
 
 
 def test_where_a_plug_is_pulled_the_others_stop_one_message_further_each(capsys) -> None:

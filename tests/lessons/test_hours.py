@@ -2,8 +2,8 @@
 
 import pytest
 
-from autograder.lessons import Day, syllabus
-from autograder.lessons.hours import MINUTES_A_QUESTION, WORDS_A_MINUTE, Hours, hours
+from autograder.lessons import Day, find_day, lesson, syllabus
+from autograder.lessons.hours import MINUTES_A_QUESTION, WORDS_A_MINUTE, Hours, _added, _counted, hours
 
 LESSON = """
 # A shelf
@@ -112,3 +112,19 @@ def test_the_stated_minutes_are_within_a_fifth_of_the_counted_ones(day: Day):
     assert 0.8 * counted.minutes <= day.minutes <= 1.2 * counted.minutes, (
         f"{day.slug} states {day.minutes} minutes in course/syllabus.toml, but {counted} takes {counted.minutes:.0f}: correct the table"
     )
+
+
+@pytest.mark.parametrize("day", [day for day in syllabus() if day.ready and hours(day).minutes > 150], ids=lambda day: day.slug)
+def test_a_day_of_more_than_150_minutes_names_its_must_read_sections_and_its_stops(day: Day):
+    text = day.lesson_path.read_text(encoding="utf-8")
+    assert "**must-read sections**" in text
+    assert "day may end here" in text
+
+
+def test_the_two_sittings_of_day_13_are_as_long_as_its_header_says():
+    day = find_day("paging")
+    sections = _counted(lesson(day))
+    half_time = next(i for i, section in enumerate(sections) if section.text.startswith("## 6. "))
+    first, second = (5 * round(_added(part).minutes / 5) for part in (sections[:half_time], sections[half_time:]))
+    said = f"sections 1 to 5 are {first} minutes, and sections 6 to 8 with the ten questions are {second}."
+    assert said in day.lesson_path.read_text(encoding="utf-8")

@@ -177,11 +177,12 @@ def test_the_lesson_s_own_way_gives_the_number(number: int, capsys: pytest.Captu
     assert held() == [(number, written, written)]
 
 
-FIRST_PLACE = """    for n in range(min(3, len(ids) - 1), 0, -1):
-        for start in range(len(ids) - n):
-            if ids[start : start + n] == ids[-n:]:
-                return ids[start + n : start + n + k]
-    return []
+RENAMED = """    encode, copied, guesses = smollm2.tokenizer.encode, first_place(ids, k=3 * k), []
+    pairs = [(encode(f"{before}width"), encode(f"{before}w")) for before in ("", " ", "(")]
+    while copied:
+        old, new = next(((old, new) for old, new in pairs if copied[: len(old)] == old), (copied[:1], copied[:1]))
+        copied, guesses = copied[len(old) :], guesses + new
+    return guesses[:k]
 """
 IN_PAIRS = """    half = 1
     while half < comm.world:
@@ -194,7 +195,7 @@ BEATEN: dict[int, tuple[float, list[tuple[str, str]]]] = {
     12: (19.0, [("my_tile = (128, 128)", "my_tile = (274, 16)")]),
     13: (8253, [("return idle[0]", "return min(idle, key=dict(zip(idle, found, strict=True)).get)")]),
     14: (4646, [("my_budget = 256", "my_budget = 300"), ("return 0.0", "return -request.max_new_tokens")]),
-    15: (11, [("    return lookup_draft(ids, k=k)\n", FIRST_PLACE)]),
+    15: (9, [("    return first_place(ids, k=k)\n", RENAMED)]),
     16: (0.017, [(f'"{name}_proj": (4, "32 numbers")', f'"{name}_proj": ({4 if name == "gate" else 5}, "a row")')
                  for name in ("q", "k", "v", "o", "gate", "up", "down")]),
     17: (25, [(RING[0], IN_PAIRS)]),
@@ -246,5 +247,5 @@ def test_a_victim_that_is_no_idle_block_is_refused(capsys: pytest.CaptureFixture
 @needs_smollm2
 @pytest.mark.slow
 def test_a_draft_that_guesses_more_than_k_does_not_win_by_it(capsys: pytest.CaptureFixture[str]) -> None:
-    ran(15, capsys, ("return lookup_draft(ids, k=k)", "return lookup_draft(ids, k=30)"))
-    assert held() == [(15, 14, 14)]
+    ran(15, capsys, ("return first_place(ids, k=k)", "return first_place(ids, k=30)"))
+    assert held() == [(15, 11, 11)]

@@ -64,7 +64,7 @@ def _token_name(token_id: int) -> str:
 
 
 def lowest() -> None:
-    """The merges of one word as a tree, in the order in which they happen."""
+    """Draw the merges of one word as a tree, in the order in which they happen."""
     case = HAND["lowest"]
     symbols = list(case["text"])
     fig, ax = empty_axes(6.6, 4.4, (-0.3, 7.4), (-0.45, 4.6))

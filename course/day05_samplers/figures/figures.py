@@ -16,7 +16,7 @@ LOGITS = torch.tensor(HAND["greedy"]["logits"], dtype=torch.float64)
 
 
 def temperature() -> None:
-    """The same five logits at three temperatures."""
+    """Draw the same five logits at three temperatures."""
     fig, axes = plots.figure(1, 3, width=8.4, height=2.7, sharey=True)
     cases = (
         (LOGITS.div(0.5), "tau = 0.5: sharper"),
@@ -61,7 +61,7 @@ def two_situations() -> None:
 
 
 def crossing() -> None:
-    """The running sum of the sorted probabilities, and the token that crosses p = 0.9."""
+    """Draw the running sum of the sorted probabilities, and the token that crosses p = 0.9."""
     case = HAND["sorted_cumulative"]
     fig, ax = plots.figure(width=6.8, height=3.3)
     sums = case["cumulative"]

@@ -16,7 +16,7 @@ MONO = "DejaVu Sans Mono"
 
 
 def min_p() -> None:
-    """The threshold of min-p in situations A and B."""
+    """Draw the threshold of min-p in situations A and B."""
     case = HAND["two_situations"]
     fig, axes = plots.figure(1, 2, width=8.4, height=3.0)
     situations = (
@@ -111,7 +111,7 @@ def penalties() -> None:
 
 
 def stop_strings() -> None:
-    """The stream of the hand example: what is emitted and what is held, piece by piece."""
+    """Draw the stream of the hand example: what is emitted and what is held, piece by piece."""
     case = HAND["stop_strings"]
     fig, ax = plots.figure(width=8.6, height=4.0)
     ax.set_xlim(0, 10)
@@ -192,7 +192,7 @@ def beam_tree() -> None:
 
 
 def _edge(ax: Axes, x0: float, y0: float, x1: float, y1: float, p: float, alive: bool) -> None:
-    """A branch, the wider the more probable its step."""
+    """Draw a branch, the wider the more probable its step."""
     ax.plot([x0, x1], [y0, y1], color=plots.BLUE if alive else plots.LIGHT, linewidth=1 + 4 * p, zorder=1)
 
 

@@ -54,7 +54,7 @@ def loop() -> None:
 
 
 def windows() -> None:
-    """What the model sees in each step, for a prompt of 3 and a block_size of 4."""
+    """Draw the tokens that the model sees in each step, for a prompt of 3 and a block_size of 4."""
     case = HAND["window"]
     fig, ax = plots.figure(width=8.0, height=3.0)
     bare(ax)

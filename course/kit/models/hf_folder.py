@@ -24,7 +24,7 @@ def load_folder(folder: Path, name: str, dtype: torch.dtype, device: str | torch
         raise ModelError(f"{name}: the weights in {folder} are damaged ({error}); copy them again") from None
     where = {key: shard for shard in opened for key in shard.keys()}  # noqa: SIM118 (safe_open is no dict)
     if biased := [key for key in where if key.endswith("_proj.bias")]:
-        raise ModelError(f"{name}: {biased[0]} is a bias, the kit runs plain Llama models without any")
+        raise ModelError(f"{name}: {biased[0]} is a bias: the kit supports only Llama models without biases")
 
     def read(key: str) -> Tensor:
         stored = hf_name(key)

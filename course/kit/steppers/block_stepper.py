@@ -7,7 +7,7 @@ from .stepping import choices, stepping_figure
 POOL_SLOTS, ROOM = 48, 16
 """The same memory on both sides; a text in one piece gets ROOM slots, whatever it needs."""
 SIZES = ("2", "4", "8")
-POOLS = ("remembers beginnings", "forgets what is released")
+POOLS = ("remembers beginnings", "has no names for beginnings")
 STORY = (
     ("read", "A", 6, "A reads a prompt of 6 tokens."),
     ("read", "B", 9, "B reads a prompt of 9 tokens and publishes its whole blocks."),

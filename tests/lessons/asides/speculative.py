@@ -1,3 +1,57 @@
+# === my_ids
+# Texts that the first place guesses better than the latest. How they are judged: tests/lessons/test_asides.py.
+
+
+# %% right_one_token
+# RIGHT: a text that only repeats itself
+my_ids = [1] * 40
+
+
+# %% right_two_tokens
+# RIGHT: two tokens in turns, as a tensor
+my_ids = torch.tensor([7, 8] * 20)
+
+
+# %% right_the_first_again
+# RIGHT: the beginning comes back, and a place between them leads astray
+my_ids = [1, 2, 3, 4, 5, 6, 1, 2, 7, 8, 9, 10, 1, 2, 3, 4, 5, 6]
+
+
+# %% wrong_released
+# WRONG: the cell's own, with which the latest place is better
+my_ids = [1, 2, 3, 1, 2, 4, 1, 2, 4, 1, 2, 4, 1, 2, 4]
+
+
+# %% wrong_nothing_twice
+# WRONG: no token occurs twice
+my_ids = list(range(30))
+
+
+# %% wrong_one_place
+# WRONG: the first place is the latest
+my_ids = [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6]
+
+
+# %% wrong_short
+# WRONG: one token after the prompt
+my_ids = [1, 1, 1, 1]
+
+
+# %% wrong_long
+# WRONG: longer than asked for
+my_ids = [1] * 100
+
+
+# %% wrong_words
+# WRONG: words in place of tokens
+my_ids = ["the", "the", "the", "the", "the", "the"]
+
+
+# %% wrong_none
+# WRONG: nothing
+my_ids = None
+
+
 # === my_p
 # Lists (my_q with them) for which a random number that is used twice shows. How they are judged: tests/lessons/test_asides.py.
 
