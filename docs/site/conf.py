@@ -35,7 +35,7 @@ html_copy_source = False
 html_show_sourcelink = False
 copybutton_exclude = ".linenos, .gp, .go"
 
-# Where nobody has said so, no address stands anywhere.
+# Without an address in the environment or in pyproject.toml the pages show none.
 html_baseurl = address.site()
 if address.repository():
     html_theme_options = {
