@@ -25,12 +25,12 @@ lab: $(VENV)/course.done model
 	@JUPYTER_CONFIG_PATH=course/lab $(BIN)/jupyter lab $(AS_ROOT) --LabApp.default_url=/lab/tree/work/start_here.ipynb --FileContentsManager.preferred_dir=work
 
 # The engine behind OpenAI's API, and a chat page: `make serve MODEL=tiny PORT=8001`. MODEL: smollm2, tiny, or a path; ENGINE: reference, or mine.
-# REPLICAS=2: two of them, and HAProxy in front.
+# REPLICAS=2: two of them, and HAProxy in front. VLLM_API_KEY: the key that clients must send. CORS: sites whose pages may use the server.
 # HOST counts only where it is given to make itself: some shells have a variable of that name, and 0.0.0.0 opens the port to others.
 serve: $(VENV)/course.done model
 	@$(BIN)/autograder serve $(if $(MODEL),--model "$(MODEL)") $(if $(PORT),--port "$(PORT)") $(if $(ENGINE),--engine "$(ENGINE)") \
 		$(if $(REPLICAS),--replicas "$(REPLICAS)") $(if $(DTYPE),--dtype "$(DTYPE)") $(if $(ROUTE),--route "$(ROUTE)") \
-		$(if $(filter command line,$(origin HOST)),--host "$(HOST)")
+		$(foreach site,$(CORS),--cors "$(site)") $(if $(filter command line,$(origin HOST)),--host "$(HOST)")
 
 # JupyterHub for a class: a log-in for each line of CLASS/roster.csv. `make class CLASS=../class2026 PORT=8000 INSTRUCTOR=grace`.
 # ACCOUNTS=1, as root: an account of this machine for each student. Without it, all servers run as you: for a trial.
@@ -55,7 +55,7 @@ test: lint model
 test-all: lint model
 	$(BIN)/python -m autograder.generate --tables none --check
 	$(ONE_THREAD) $(BIN)/pytest $(SIDE_BY_SIDE) --durations=40 --durations-min=10 || { echo "Once more, alone: what failed beside other tests"; $(ONE_THREAD) $(BIN)/pytest $(ONLY_FAILED); }
-	$(BIN)/autograder certify --changed
+	$(BIN)/autograder certify --changed --minutes 3
 
 # Writes the files in git that are made from others; docs/contributing.md lists them. TABLES=all: the tables of mistakes of all topics.
 generate: $(VENV)/course.done

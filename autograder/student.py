@@ -60,7 +60,7 @@ def check(exercise: str | Callable[..., Any] | None = None, *, graded: bool = Fa
         return
     here = workspace.day_of_notebook(namespace)
     if exercise is None and here is None:
-        show_line('Which exercise? For instance: `check("softmax")`.')
+        show_line('Which exercise? Run the first code cell of the notebook, or name one, as in `check("softmax")`.')
         return
     wanted = [each.name for each in lesson(here).exercises] if exercise is None and here is not None else [_name_of(exercise)]
     for name in wanted:

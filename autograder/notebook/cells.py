@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ..base.errors import CourseError
-from ..lessons import lesson, syllabus
+from ..lessons import Day, lesson, syllabus
 
 DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
 EXERCISE_CELL = "exercise-"
@@ -75,6 +75,26 @@ def exercise_names() -> set[str]:
     with suppress(CourseError):
         return {exercise.name for day in syllabus() if day.ready for exercise in lesson(day).exercises}
     return set()
+
+
+def day_of_cells(sources: Iterable[object]) -> Day | None:
+    """Return the day whose first code cell is the last such cell in `sources`, else the day with the most exercises defined there.
+
+    Return None if `sources` has neither.
+    """
+    texts = [normal(source) for source in sources if isinstance(source, str)]
+    defined = {name for text in texts for name in DEFINED.findall(text)}
+    setups: dict[str, Day] = {}
+    counts: dict[Day, int] = {}
+    with suppress(CourseError):
+        for day in syllabus():
+            if day.ready:
+                setups[normal(lesson(day).setup)] = day
+                counts[day] = sum(exercise.name in defined for exercise in lesson(day).exercises)
+    if found := next((setups[text] for text in reversed(texts) if text in setups), None):
+        return found
+    most = max(counts, key=lambda day: counts[day], default=None)
+    return most if most is not None and counts[most] else None
 
 
 def _in_words(error: BaseException) -> str:

@@ -80,7 +80,7 @@ def grade_saved(exercise: str | None, namespace: dict[str, Any]) -> None:
     here = workspace.day_of_notebook(namespace)
     day = here if exercise is None else workspace.find_exercise(exercise, here)[0]
     if day is None:
-        raise CourseError('Which exercise? For instance: `check("softmax", graded=True)`.')
+        raise CourseError('Which exercise? Run the first code cell of the notebook, or name one, as in `check("softmax", graded=True)`.')
     require_hidden_checks(day)
     if os.environ.get("NBGRADER_EXECUTION"):
         raise CourseError("Nothing was graded: a program is running this notebook. Run this cell by hand.")
@@ -104,7 +104,7 @@ def line_on_file(path: Path, exercises: set[str]) -> str:
         return f"Save the notebook first: the saved file is graded ({path.name}, saved at {when})."
     if unsaved := [run for run in runs if run.began > saved and run.source not in in_file]:
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(name for run in unsaved for name in run.names))
-        raise CourseError(f"Nothing was graded: the saved file does not have {names} as you last ran it. Save, then run this cell again.")
+        raise CourseError(f"Nothing was graded: {path} does not have {names} as you last ran it. Save there, then run this cell again.")
     ran = {run.source for run in runs}
     waiting = [source for source in in_file if source not in ran and STUB not in source]
     names = ", ".join(f"`{name}`" for source in waiting for name in cells.DEFINED.findall(source) if name in exercises)
@@ -137,7 +137,7 @@ def ask_grader(path: Path, exercise: str | None, wait: Callable[[float], None]) 
     try:
         while True:
             try:
-                out, told = process.communicate(timeout=1.0)
+                out, errors = process.communicate(timeout=1.0)
                 break
             except subprocess.TimeoutExpired:
                 wait(time.monotonic() - start)
@@ -149,7 +149,7 @@ def ask_grader(path: Path, exercise: str | None, wait: Callable[[float], None]) 
         report = json.loads(out)
         return dict(report)
     except ValueError:
-        lines = told.strip().splitlines() or [f"it ended with status {process.returncode}"]
+        lines = errors.strip().splitlines() or [f"it ended with status {process.returncode}"]
         return f"Nothing was graded: {lines[-1].removeprefix('autograder: ')}"
 
 

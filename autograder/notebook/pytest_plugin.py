@@ -159,7 +159,7 @@ class CheckItem(pytest.Item):
 
         if self.check.timing and num_processes(self.config) > 1:
             pytest.skip(ALONE)
-        verdict, told = sessions(self.config).verdict(self.day, self.notebook, self.check)
+        verdict, report = sessions(self.config).verdict(self.day, self.notebook, self.check)
         self.seconds = verdict.seconds
         facts = {"exercise": verdict.exercise, "weight": verdict.weight, "outcome": verdict.outcome, "ratio": verdict.ratio}
         self.user_properties += [(name, fact) for name, fact in facts.items() if fact is not None]
@@ -168,7 +168,7 @@ class CheckItem(pytest.Item):
         if verdict.outcome == INCONCLUSIVE:
             pytest.skip(f"inconclusive: {verdict.message}")
         if not verdict.passed:
-            raise Lost(verdict.message, told)
+            raise Lost(verdict.message, report)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return our message. A traceback would show only our files."""

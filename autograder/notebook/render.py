@@ -42,7 +42,7 @@ def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     failed = any(not v.passed for v in verdicts)
     heads = ["check", "verdict", *(["what was found"] if failed else [])]
     seen: dict[tuple[str, ...], str] = {}
-    rows = "".join(_html_row(v, failed, told_before(v, seen)) for v in verdicts)
+    rows = "".join(_html_row(v, failed, earlier_title(v, seen)) for v in verdicts)
     head = "".join(f'<th scope="col" style="{CELL}">{h}</th>' for h in heads)
     caption = summary(exercise, verdicts, points, max_points)
     parts = [
@@ -69,7 +69,7 @@ def with_code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
-def told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
+def earlier_title(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | None:
     """Return the title of an earlier check that ended in the same way, or None: identical failures are reported once."""
     if not verdict.failed:
         return None
@@ -78,7 +78,7 @@ def told_before(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | Non
     return first if first != verdict.title else None
 
 
-def _html_row(verdict: Verdict, with_detail: bool, told: str | None) -> str:
+def _html_row(verdict: Verdict, with_detail: bool, earlier: str | None) -> str:
     colour = COLOURS.get(verdict.outcome, "#6f6f6f")
     word = WORDS.get(verdict.outcome, verdict.outcome)
     hidden = ' <span style="opacity:0.7;">(hidden)</span>' if verdict.hidden else ""
@@ -87,7 +87,7 @@ def _html_row(verdict: Verdict, with_detail: bool, told: str | None) -> str:
         f'<td style="{CELL}color:{colour};font-weight:bold;white-space:nowrap;">{escape(word)}</td>',
     ]
     if with_detail:
-        detail = "" if verdict.passed else f"the same as at “{escape(told)}”" if told else _html_detail(verdict)
+        detail = "" if verdict.passed else f"the same as at “{escape(earlier)}”" if earlier else _html_detail(verdict)
         cells.append(f'<td style="{CELL}">{detail}</td>')
     return f'<tr style="border-top:1px solid rgba(128,128,128,0.35);">{"".join(cells)}</tr>'
 
@@ -116,10 +116,10 @@ def text_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_po
     lines = [summary(exercise, verdicts, points, max_points)]
     seen: dict[tuple[str, ...], str] = {}
     for verdict in verdicts:
-        told = told_before(verdict, seen)
+        earlier = earlier_title(verdict, seen)
         lines.append(f"  {WORDS.get(verdict.outcome, verdict.outcome):<9} {verdict.title}{' (hidden)' if verdict.hidden else ''}")
         if not verdict.passed:
-            detail = [f"the same as at “{told}”"] if told else text_detail(verdict)
+            detail = [f"the same as at “{earlier}”"] if earlier else text_detail(verdict)
             lines += [f"            {line}" for line in detail]
     if note:
         lines.append(note)

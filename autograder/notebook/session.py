@@ -87,7 +87,7 @@ class Sessions:
         """Return a check's verdict and its report. A failure that an earlier check of the exercise shared is reported only once."""
         session = self.session(day, path)
         verdict = session.verdict(check)
-        before = render.told_before(verdict, self._seen.setdefault((session, check.exercise), {}))
+        before = render.earlier_title(verdict, self._seen.setdefault((session, check.exercise), {}))
         return verdict, [f"the same as at “{before}”"] if before else render.text_detail(verdict)
 
     def finish(self) -> list[str]:

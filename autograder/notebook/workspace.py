@@ -13,6 +13,7 @@ from course.kit.paths import ROOT, WORK
 
 from ..base.errors import CourseError
 from ..lessons import Day, lesson, syllabus
+from . import cells
 
 PROGRESS = "progress.json"
 
@@ -39,15 +40,20 @@ def notebook_path(day: Day) -> Path:
 
 
 def day_of_notebook(namespace: dict[str, Any]) -> Day | None:
-    """Return the day of the running notebook, by the file or folder name that Jupyter or VS Code gives; None without such a name."""
+    """Return the day of the running notebook, by the file or folder name that Jupyter or VS Code gives, else by the cells that ran.
+
+    Return None if neither names a day.
+    """
     names = [name for path in _reported_paths(namespace) for name in (path.stem, path.parent.name)]
-    return next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
+    found = next((day for name in [*names, Path.cwd().name] for day in syllabus() if day.slug == name), None)
+    ran = namespace.get("_ih")  # IPython's history of this kernel
+    return found if found is not None or not isinstance(ran, list) else cells.day_of_cells(ran)
 
 
 def saved_notebook(day: Day, namespace: dict[str, Any]) -> Path:
     """Return the saved file of the running notebook if it is this day's, else of the day's notebook. Raises CourseError."""
-    told = _reported_paths(namespace) if day == day_of_notebook(namespace) else []
-    path = next((path for path in told if path.suffix == ".ipynb" and path.is_file()), notebook_path(day)).absolute()
+    reported = _reported_paths(namespace) if day == day_of_notebook(namespace) else []
+    path = next((path for path in reported if path.suffix == ".ipynb" and path.is_file()), notebook_path(day)).absolute()
     if not path.is_file():
         raise CourseError(f"There is no saved notebook at {path}: save yours there, then run this cell again.")
     return path
@@ -55,12 +61,12 @@ def saved_notebook(day: Day, namespace: dict[str, Any]) -> Path:
 
 def _reported_paths(namespace: dict[str, Any]) -> list[Path]:
     """Return what Jupyter or VS Code says is the notebook's path."""
-    told = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
-    return [Path(place) for place in told if isinstance(place, str)]
+    reported = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
+    return [Path(place) for place in reported if isinstance(place, str)]
 
 
 def find_exercise(name: str, here: Day | None = None) -> tuple[Day, float]:
-    """Return an exercise's day and its points. here: the day whose exercises an error message lists if no name is similar."""
+    """Return an exercise's day and its points. here: the day whose exercises the error lists if no similar name exists."""
     known: dict[str, list[str]] = {}
     for day in syllabus():
         if day.ready:

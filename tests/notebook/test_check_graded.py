@@ -340,7 +340,9 @@ def test_in_a_notebook_the_saved_file_is_graded(work: Path, capsys, monkeypatch)
 @pytest.mark.slow
 def test_in_a_notebook_each_mistake_is_a_line(work: Path, capsys, monkeypatch):
     notebook("check(graded=True)")
-    assert capsys.readouterr().out == 'Which exercise? For instance: `check("softmax", graded=True)`.\n'
+    assert capsys.readouterr().out == (
+        'Which exercise? Run the first code cell of the notebook, or name one, as in `check("softmax", graded=True)`.\n'
+    )
     with monkeypatch.context() as validated:
         validated.setenv("NBGRADER_EXECUTION", "validate")
         notebook('check("softmax", graded=True)')
@@ -376,7 +378,7 @@ def test_a_cell_that_was_run_and_not_saved_is_named(work: Path, kernel: cells.Ce
     assert re.fullmatch(r"day01_softmax\.ipynb is graded as saved at [\d:]+\.", graded.line_on_file(path, names))
     os.utime(path, (time.time() - 60,) * 2)
     kernel.starts(Cell("def softmax(logits):\n    return logits\n", "exercise-softmax"))
-    with pytest.raises(Exception, match=r"Nothing was graded: the saved file does not have `softmax` as you last ran it\. Save, then"):
+    with pytest.raises(Exception, match=rf"Nothing was graded: {path} does not have `softmax` as you last ran it\. Save there"):
         graded.line_on_file(path, names)
     os.utime(path, (time.time() + 1,) * 2)  # saved after that, with another text: the file is the newer one
     assert "You have not run the saved text of `softmax` here." in graded.line_on_file(path, names)

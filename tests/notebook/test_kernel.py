@@ -2,78 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-from jupyter_client.manager import KernelManager
 
 from autograder.lessons import find_day, lesson
 from autograder.notebook import workspace
 
+from ..support.kernel import Kernel
+
 pytestmark = pytest.mark.slow
 
-SECONDS = 120
 RIGHT = "def softmax(logits):\n    return torch.softmax(logits, dim=-1)\n"
 WRONG = "def softmax(logits):\n    return torch.softmax(logits, dim=0)\n"
-
-Run = Callable[..., str]
-
-
-class Kernel:
-    """A kernel of a Day's notebook, and what a page would show of each cell."""
-
-    def __init__(self, folder: Path, slug: str) -> None:
-        (folder / slug).mkdir(parents=True)
-        self.folder = folder
-        self.manager = KernelManager(kernel_name="python3")
-        environment = {**os.environ, "COURSE_WORK": str(folder), "JPY_SESSION_NAME": str(folder / slug / f"{slug}.ipynb")}
-        self.manager.start_kernel(env=environment, cwd=str(folder / slug))
-        self.client = self.manager.client()
-        self.client.start_channels()
-        self.client.wait_for_ready(timeout=SECONDS)
-
-    def run(self, source: str, cell_id: str = "", *, stop_after: float | None = None) -> str:
-        """All text that the cell shows at its end, tags left out: a display that is updated counts once."""
-        content = {
-            "code": source,
-            "silent": False,
-            "store_history": True,
-            "user_expressions": {},
-            "allow_stdin": True,
-            "stop_on_error": False,
-        }
-        message = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id} if cell_id else {})
-        self.client.shell_channel.send(message)
-        if stop_after is not None:
-            time.sleep(stop_after)
-            self.manager.interrupt_kernel()
-        shown: dict[str, str] = {}
-        self.displays: list[str] = []
-        while True:
-            reply: Any = self.client.get_iopub_msg(timeout=SECONDS)
-            if reply["parent_header"].get("msg_id") != message["header"]["msg_id"]:
-                continue
-            kind, content = reply["msg_type"], reply["content"]
-            if kind == "status" and content["execution_state"] == "idle":
-                break
-            if kind in ("display_data", "update_display_data", "execute_result"):
-                place = content.get("transient", {}).get("display_id", str(len(shown)))
-                shown[place] = content["data"].get("text/html", content["data"].get("text/plain", ""))
-                self.displays.append(re.sub(r"<[^>]+>", "", shown[place]))
-            elif kind == "stream":
-                shown[str(len(shown))] = content["text"]
-            elif kind == "error":
-                shown[str(len(shown))] = "\n".join(content["traceback"])
-        return re.sub(r"<[^>]+>", " ", "\n".join(shown.values()))
-
-    def close(self) -> None:
-        self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 from autograder.wheel.prompt_to_token import folder as folders
 from autograder.wheel.prompt_to_token.folder import FolderError, lay_out
+from autograder.wheel.prompt_to_token.start import without_lab
 
 NOTEBOOK = "work/day01/day01.ipynb"
 FIRST = {"README.md": "one", "course/a.py": "a1", "course/old.py": "old", NOTEBOOK: "stub 1", "work/day02/day02.ipynb": "stub 1"}
@@ -109,3 +111,11 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, there: str) -> Non
 def test_a_folder_is_found_from_inside(place: Path, tmp_path: Path) -> None:
     assert folders.course_around(place / "work" / "day01") == place
     assert folders.course_around(tmp_path) is None
+
+
+def test_without_a_virtual_environment_a_line_of_python_shows_the_course_to_a_running_kernel(monkeypatch) -> None:
+    folder = Path("/content/Ada's course")
+    assert len(without_lab(folder, shown=True)) == 1
+    monkeypatch.setattr(sys, "path", ["before"])
+    exec(without_lab(folder, shown=False)[-1].partition("first instead: ")[2])
+    assert sys.path == [str(folder), "before"]

@@ -256,8 +256,10 @@ def test_a_wrong_softmax_fails_and_the_terminal_says_where_hidden_checks_are(com
     found = points(place)
     assert found["softmax/softmax"] < worth["softmax"]
     assert found["softmax/entropy"] == worth["entropy"]
-    assert re.search(r"\b4 of 11 checks pass", printed(place / NOTEBOOK, "softmax"))
-    assert "4 of 11 checks pass" in command("autograder", "check", "day01", "--exercise", "softmax", at=place, fails=True).stdout
+    passed = re.search(r"softmax: (\d+) of 11 checks pass, ", printed(place / NOTEBOOK, "softmax"))
+    assert passed is not None
+    assert 0 < int(passed[1]) < 11  # it is right where nothing overflows and float64 comes in
+    assert passed[0] in command("autograder", "check", "day01", "--exercise", "softmax", at=place, fails=True).stdout
 
     told = command("autograder", "check", "day01", "--graded", at=place, fails=True).stderr
     assert len(told.splitlines()) == 1

