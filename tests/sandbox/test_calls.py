@@ -188,3 +188,38 @@ def test_a_call_that_was_ended_or_cannot_be_made_says_nothing_of_what_it_raises(
         raises(ValueError, student.nowhere, cause="not told")
     with pytest.raises(WorkerDied, match="does it end"):
         raises(ValueError, student.endless, cause="not told")
+
+
+LEAVES = (
+    "import torch\n"
+    "def off(x):\n    torch.set_grad_enabled(False)\n    return x\n"
+    "def narrow(x):\n    torch.set_default_dtype(torch.float64)\n    return x\n"
+    "def raising(x):\n    torch.set_grad_enabled(False)\n    raise ValueError('no')\n"
+    "def restored(x):\n    with torch.no_grad():\n        return x + 1\n"
+    "def modes():\n    return [torch.is_grad_enabled(), str(torch.get_default_dtype())]\n"
+    "class Thing:\n    def step(self):\n        torch.set_grad_enabled(True)\n        return 1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("off", "gradient mode 'off' for its caller, where it was 'on'"),
+     ("narrow", "default dtype torch.float64 for its caller, where it was torch.float32"),
+     ("raising", "gradient mode 'off' for its caller, where it was 'on'")],
+)  # fmt: skip
+def test_a_mode_that_a_call_changes_for_its_caller_fails_the_check_and_is_put_back(student, name, said):
+    them = student(LEAVES)
+    for call in (lambda function: function(torch.ones(2)), lambda function: next(function.each([torch.ones(2)]))):
+        with pytest.raises(CheckFailed, match=said):
+            call(getattr(them, name))
+        assert them.modes() == [True, "torch.float32"]
+    assert them.restored(torch.ones(1)).tolist() == [2.0]
+
+
+def test_a_method_that_changes_a_mode_is_seen_too(student):
+    them = student(LEAVES)
+    thing = them.Thing()
+    them.gradients(False)
+    with pytest.raises(CheckFailed, match="gradient mode 'on' for its caller, where it was 'off'"):
+        thing.step()
+    assert them.gradients(True) == "off"

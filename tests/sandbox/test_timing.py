@@ -342,9 +342,9 @@ def test_certification_measures_what_passed_all_else(with_timing):
     with_timing(check)
     right = Specimen(TOPIC, "right_x.py", "softmax", True, "the same", solution_source(TOPIC))
     first = judge(right, range(1), Limits())
-    assert first.as_due
+    assert first.as_expected
     assert needs_measuring(first)
-    assert not judge(right, range(1), Limits(), timing=True).as_due
+    assert not judge(right, range(1), Limits(), timing=True).as_expected
     wrong = Specimen(TOPIC, "wrong_x.py", "softmax", False, "all", WRONG_AND_FAST)
     assert not needs_measuring(judge(wrong, range(1), Limits()))
 

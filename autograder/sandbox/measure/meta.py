@@ -103,7 +103,7 @@ class _Noting(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False: see `op_counter.counting`."""
+        """Return False, for the reason given in `op_counter.counting`."""
         return False
 
     def __init__(self, is_students: IsStudents) -> None:

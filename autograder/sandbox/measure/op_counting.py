@@ -34,31 +34,31 @@ def _in_one_thread(start: tuple[float, float] | None, end: tuple[float, float] |
 
 @contextmanager
 def counting_on(
-    line: WorkerSession, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
+    session: WorkerSession, *, machine: dict[str, float] | None = None, fast_bytes: int | None = None, python: bool = False
 ) -> Iterator[Work]:
     """Count the work of the calls inside; the Work is filled in at the end.
 
     machine: the rates of a simulated machine, see `simulated_machine.py`. fast_bytes, python: see `Work`.
     """
     work = Work()
-    line.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
-    line.counts = True
-    pid, start = line.pid, _threads_seconds(line)
+    session.ask("counting", on=True, machine=machine, fast_bytes=fast_bytes, python=python)
+    session.counts = True
+    pid, start = session.pid, _threads_seconds(session)
     try:
         yield work
     finally:
-        line.counts = False
-        end = _threads_seconds(line) if line.pid == pid else None
+        session.counts = False
+        end = _threads_seconds(session) if session.pid == pid else None
         counted = None
-        if line.connection is not None:
-            counted = line.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
+        if session.connection is not None:
+            counted = session.ask("counting", on=False, machine=None, fast_bytes=None, python=False)
     _in_one_thread(start, end)
     if not isinstance(counted, dict) or any(type(counted.get(name)) is not int for name in vars(work)):
-        raise line.nonsense("counts that are not numbers")
+        raise session.nonsense("counts that are not numbers")
     vars(work).update({name: counted[name] for name in vars(work)})
 
 
-def _threads_seconds(line: WorkerSession) -> tuple[float, float] | None:
+def _threads_seconds(session: WorkerSession) -> tuple[float, float] | None:
     """Return the processor seconds so far of (all of the worker's threads, the called thread); None if the kernel reports none."""
-    everything, main = cpu_seconds(line.pid), main_thread_seconds(line.pid)
+    everything, main = cpu_seconds(session.pid), main_thread_seconds(session.pid)
     return None if everything is None or main is None else (everything, main)

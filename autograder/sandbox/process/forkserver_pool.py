@@ -89,7 +89,7 @@ class Source:
         return list(LEVELS) if sys.platform.startswith("linux") else ["none"]
 
     def _first_that_works(self, levels: list[str], limits: Limits) -> ForkServer:
-        """Return the first fork server whose workers can set up its level's confinement; a forked worker proves it.
+        """Return the first fork server whose level of confinement works here. It forks one worker at each level to find out.
 
         A slow start refuses no level: a busy machine must not lower the isolation.
         """

@@ -37,7 +37,7 @@ CALLBACK_SECONDS = 15.0
 class LocalStudent(RemoteStudent):
     """The student's functions in this process. `namespace` is the notebook's own dict, so a redefined function is used."""
 
-    _line: LocalSession
+    _session: LocalSession
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class LocalStudent(RemoteStudent):
         tell: shows a sentence to the person at the notebook when a call cannot be stopped by the checks. on_check: called as each check
         begins.
         """
-        self._line = LocalSession(namespace, limits, seed, tell)
+        self._session = LocalSession(namespace, limits, seed, tell)
         self._on_check = on_check
 
     def clock(self) -> float:
@@ -67,7 +67,7 @@ class LocalStudent(RemoteStudent):
 
     def interrupt(self, stop: KeyboardInterrupt) -> tuple[str, list[str]]:
         """Return (message, lines) of the check that a person stopped, or of a check after it. No more requests are sent."""
-        before, self._line.interrupted = self._line.interrupted, True
+        before, self._session.interrupted = self._session.interrupted, True
         return "not run: you stopped the checks" if before else "stopped by you", getattr(stop, "lines", [])
 
 

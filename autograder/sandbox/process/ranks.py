@@ -32,12 +32,12 @@ class Ranks:
     `results, traffic = student.ranks(4).each("ring_all_reduce", [(x,) for x in xs])`.
     """
 
-    def __init__(self, lines: Sequence[WorkerSession]) -> None:
-        self._lines = lines
+    def __init__(self, sessions: Sequence[WorkerSession]) -> None:
+        self._sessions = sessions
 
     def counting(self, rank: int) -> AbstractContextManager[Work]:
         """Count the work of one rank in the calls inside `with ranks.counting(0) as work:`."""
-        return counting_on(self._lines[rank])
+        return counting_on(self._sessions[rank])
 
     def each(
         self, name: str, args_of_rank: Sequence[Sequence[Any]], *, _unchanged: bool = False, _arguments: bool = False
@@ -48,7 +48,7 @@ class Ranks:
         the call). Raises CheckFailed if no rank can continue or a message is never received, and the exception that a rank raised by
         itself.
         """
-        world = len(self._lines)
+        world = len(self._sessions)
         if len(args_of_rank) != world:
             raise ValueError(f"arguments for {len(args_of_rank)} ranks, but world is {world}")
         switch = Switch(world)
@@ -59,7 +59,7 @@ class Ranks:
             switch.enter(rank)
             before = [snapshot(value) for value in args_of_rank[rank]]
             try:
-                call = RemoteFunction(self._lines[rank], name)
+                call = RemoteFunction(self._sessions[rank], name)
                 if not (_unchanged or _arguments):
                     results[rank] = call(*args_of_rank[rank], switch.communicator(rank))
                     return
@@ -73,7 +73,7 @@ class Ranks:
                 switch.leave(rank)
 
         def look(rank: int, thread: threading.Thread) -> None:
-            self._lines[rank].look_from_outside(thread)
+            self._sessions[rank].look_from_outside(thread)
 
         in_threads([functools.partial(run, rank) for rank in range(world)], look, POLL_SECONDS)
         for ours in (error for error in errors.values() if isinstance(error, InfrastructureFault)):

@@ -55,23 +55,23 @@ class RemoteStudent:
         parent: Callable[[], ForkServer] | None = None,
     ) -> None:
         """Prepare a `WorkerSession` with these arguments."""
-        self._line = WorkerSession(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
+        self._session = WorkerSession(topic, cells, earlier, limits=limits, seed=seed, threads=threads, parent=parent)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         if name.startswith("_"):
             raise AttributeError(name)
-        return RemoteFunction(self._line, name)
+        return RemoteFunction(self._session, name)
 
     def value(self, name: str) -> Any:
         """Return the value of a student's name that is not a function: data, or a handle of a class or object."""
-        return self._line.ask("value", function=name, name=name)
+        return self._session.ask("value", function=name, name=name)
 
     def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
         """Return the outcome of each step of a batch.
 
         stop: whether to skip all steps after one that raises, or only those that use its result.
         """
-        return self._line.play(story, stop=stop)
+        return self._session.play(story, stop=stop)
 
     def scene(self, name: str, *given: Any) -> Awaited:
         """Play a scene of `async_harness.py` in the process of the student's code, around the student's functions or classes.
@@ -80,19 +80,19 @@ class RemoteStudent:
         """
         played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
         things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
-        return awaited(self._line, self._line.ask("await", function=played, target=Scenario(name), args=things, kwargs={}))
+        return awaited(self._session, self._session.ask("await", function=played, target=Scenario(name), args=things, kwargs={}))
 
     def generator(self, seed: int) -> Any:
-        return self._line.ask("generator", seed=seed)
+        return self._session.ask("generator", seed=seed)
 
     def gradients(self, on: bool | None = None) -> str:
         """Return torch's gradient mode in the worker ("on", "off" or "inference"), then set it unless `on` is None."""
-        return str(self._line.ask("gradients", on=on))
+        return str(self._session.ask("gradients", on=on))
 
     def forget(self, thing: Any) -> None:
         """Drop an object that stayed in the worker, as code does when it no longer needs an object."""
         if isinstance(thing, Handle):
-            self._line.ask("forget", number=thing.wire_tree["id"])
+            self._session.ask("forget", number=thing.wire_tree["id"])
 
     def counting(self, *, fast_bytes: int | None = None, python: bool = False) -> AbstractContextManager[Work]:
         """Count torch's work in the worker for the calls inside `with student.counting() as work:`.
@@ -100,11 +100,11 @@ class RemoteStudent:
         `work` is filled in at the end. fast_bytes: the size of the fast memory, needed for `work.slow_bytes`. python: whether to measure
         `work.python_bytes`.
         """
-        return counting_on(self._line, fast_bytes=fast_bytes, python=python)
+        return counting_on(self._session, fast_bytes=fast_bytes, python=python)
 
     def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
         """Count as `counting` does, on a simulated machine: clocks read by the calls show that machine's time for the counted work."""
-        return counting_on(self._line, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
+        return counting_on(self._session, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
     @contextmanager
     def watching(self) -> Iterator[list[Fingerprint]]:
@@ -113,23 +113,23 @@ class RemoteStudent:
         `with student.watching() as prints:` fills the list `prints` at the end. See `trace_fingerprints.py`.
         """
         prints: list[Fingerprint] = []
-        self._line.ask("watching", on=True)
-        self._line.counts = True
+        self._session.ask("watching", on=True)
+        self._session.counts = True
         try:
             yield prints
         finally:
-            self._line.counts = False
-            noted = None if self._line.connection is None else self._line.ask("watching", on=False)
+            self._session.counts = False
+            noted = None if self._session.connection is None else self._session.ask("watching", on=False)
         if not isinstance(noted, list) or not all(is_print(one) for one in noted):
-            raise self._line.nonsense("fingerprints that are not numbers")
+            raise self._session.nonsense("fingerprints that are not numbers")
         prints += noted
 
     def clock(self) -> float:
         """Return the processor seconds that the worker has used, read from outside; wall seconds if the system does not report them."""
-        if self._line.connection is None:
+        if self._session.connection is None:
             self.start()
-        assert self._line.connection is not None
-        used = cpu_seconds(self._line.connection.pid)
+        assert self._session.connection is not None
+        used = cpu_seconds(self._session.connection.pid)
         return time.perf_counter() if used is None else used
 
     def model(self, name: str, *, dtype: torch.dtype = torch.float32, device: str = "cpu") -> Named:
@@ -141,7 +141,7 @@ class RemoteStudent:
     def ranks(self, world: int) -> Ranks:
         """Return `world` ranks, each in a worker of its own. The grader passes their messages on; later calls reuse the workers."""
         while len(self._peers) < world:
-            self._peers.append(self._line.peer())
+            self._peers.append(self._session.peer())
         return Ranks(self._peers[:world])
 
     @functools.cached_property
@@ -150,23 +150,23 @@ class RemoteStudent:
 
     def begin_check(self) -> None:
         """Begin the next check: its use of time, requests and bytes starts at zero."""
-        self._line.budget.begin_check()
+        self._session.budget.begin_check()
 
     def start(self) -> None:
         """Start a worker and run the cells in it; cells that failed are in `cell_outcomes`."""
-        self._line.start()
+        self._session.start()
 
     def close(self) -> None:
         """End the worker and the workers of ranks. The next request starts a new worker."""
-        for line in (self._line, *self._peers):
-            line.close()
+        for session in (self._session, *self._peers):
+            session.close()
 
     @property
     def cell_outcomes(self) -> dict[str, CellOutcome]:
         """Return the outcomes of the cells that did not run to their end, by name."""
-        return self._line.cell_outcomes
+        return self._session.cell_outcomes
 
     @property
     def nearest_limit(self) -> float:
         """Return the largest share of its time that a cell or call has used."""
-        return self._line.budget.nearest_limit
+        return self._session.budget.nearest_limit

@@ -18,7 +18,16 @@ from ..protocol import wire
 from ..protocol.batch import CallBatch, Outcome, leaves
 from ..protocol.handles import Handle, check_generation
 from ..protocol.shared_objects import kit_dataclasses
-from ..protocol.worker_errors import LOST, StudentRaised, WorkerDied, error_parts, is_memory, nonsense, student_raised
+from ..protocol.worker_errors import (
+    LOST,
+    StudentRaised,
+    WorkerDied,
+    changed_modes,
+    error_parts,
+    is_memory,
+    nonsense,
+    student_raised,
+)
 from ..submission import Cell
 from . import forkserver_pool
 from .channel import WorkerChannel
@@ -249,7 +258,12 @@ class WorkerSession:
             raise
 
     def _value(self, reply: dict[str, Any]) -> Any:
-        """Return the value of a reply. Raises the exception of the student's code."""
+        """Return the value of a reply.
+
+        Raises the exception of the student's code, and CheckFailed for a call that left a mode of torch's changed.
+        """
+        if "left" in reply:
+            raise changed_modes(reply["left"])
         if "stop" in reply:
             raise StopIteration
         if "error" in reply:

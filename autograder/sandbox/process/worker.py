@@ -1,7 +1,8 @@
 """The worker: the process that runs a student's code and answers calls. It holds no answer, no clock and no score.
 
-Requests arrive one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error". While a call runs,
-the worker may call back ("callback") a function or iterator that stayed with the grader.
+Requests arrive one at a time; each is a dict with "op" and "seq", each reply repeats "seq" and holds "ok" or "error". A reply also holds
+"left" if the call changed a mode of torch's for its caller. While a call runs, the worker may call back ("callback") a function or iterator
+that stayed with the grader.
 
     start     earlier: {topic: source}, seed, threads,       -> None
               load: modules that take long to load
@@ -101,7 +102,11 @@ DUNDERS: dict[str, Callable[..., Any]] = {
 _random_state = torch.default_generator.get_state
 _is_grad_enabled, _set_grad_enabled = torch.is_grad_enabled, torch._C._set_grad_enabled
 _inference_mode = torch.is_inference_mode_enabled
+_default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
 _identity = id
+
+RUN_TO_THE_END = frozenset({"call", "again", "series", "meta", "gpu", "await", "method", "apply"})
+"""Requests that run a function of the student's to its end. An iterator's `next` and a context's `enter` stop in the middle of one."""
 
 
 def gradients(on: bool | None = None) -> str:
@@ -113,6 +118,24 @@ def gradients(on: bool | None = None) -> str:
     if on is not None:
         _set_grad_enabled(on)
     return mode
+
+
+@contextlib.contextmanager
+def noting_modes(request: dict[str, Any], reply: dict[str, Any]) -> Iterator[None]:
+    """Add to the reply under "left" which of torch's modes a call has changed, {mode: [before, after]}, and put them back."""
+    if request.get("request", request)["op"] not in RUN_TO_THE_END:
+        yield
+        return
+    before = mode, dtype = gradients(), _default_dtype()
+    try:
+        yield
+    finally:
+        after = gradients(), _default_dtype()
+        if after != before:
+            pairs = zip(("gradients", "dtype"), before, after, strict=True)
+            reply["left"] = {name: [str(old), str(new)] for name, old, new in pairs if old != new}
+            _set_grad_enabled(mode == "on")
+            _set_default_dtype(dtype)
 
 
 def leave(*ignored: Any) -> None:
@@ -201,7 +224,11 @@ class Worker:
             reply: dict[str, Any] = {"seq": request["seq"]}
             try:
                 with virtual_asyncio(), self.counter or contextlib.nullcontext():
-                    with self.watcher or contextlib.nullcontext(), leaving_raises(self.namespace, request["op"]):
+                    with (
+                        self.watcher or contextlib.nullcontext(),
+                        leaving_raises(self.namespace, request["op"]),
+                        noting_modes(request, reply),
+                    ):
                         result = self.handle(request)
                     if isinstance(self.counter, counting):
                         self.counter.note_python()

@@ -60,28 +60,28 @@ class RemoteFunction:
     wire_tree = None
     """No tree: a function does not cross, but `student.value(name)` does."""
 
-    def __init__(self, line: Asks, name: str) -> None:
-        self._line = line
+    def __init__(self, session: Asks, name: str) -> None:
+        self._session = session
         self._name = name
 
     def __call__(
         self, *args: Any, _unchanged: bool = False, _rng_unchanged: bool = False, _arguments: bool = False, **kwargs: Any
     ) -> Any:
         call = _Call(self._name, args, kwargs, _unchanged, _rng_unchanged, _arguments)
-        check_generation(self._line, args, kwargs)
-        reply = self._line.ask("call", function=self._name, **call.request())
-        return call.result(self._line, reply)
+        check_generation(self._session, args, kwargs)
+        reply = self._session.ask("call", function=self._name, **call.request())
+        return call.result(self._session, reply)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(self._line.ask("value", function=self._name, name=self._name), name)
+        return getattr(self._session.ask("value", function=self._name, name=self._name), name)
 
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
         """Call and await a coroutine function or async generator, on an event loop without sockets whose clock jumps to the next timer."""
-        check_generation(self._line, args, kwargs)
+        check_generation(self._session, args, kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs}
-        return awaited(self._line, self._line.ask("await", function=self._name, **fields))
+        return awaited(self._session, self._session.ask("await", function=self._name, **fields))
 
     def again(self, args: list[Any], then: list[Any], **kwargs: Any) -> tuple[Any, Any]:
         """Return the results of two calls; `then` is written into the tensors, lists and weights of `args` before the second.
@@ -92,32 +92,32 @@ class RemoteFunction:
         match self._several("again", args, then, kwargs):
             case [first, second]:
                 return first, second
-        raise self._line.nonsense("one result of two calls")
+        raise self._session.nonsense("one result of two calls")
 
     def series(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> list[Any]:
         """Call the function, call its result with each of `then`, and return those results, all read after the last call."""
         results = self._several("series", args, then, kwargs)
         if isinstance(results, list) and len(results) == len(then):
             return results
-        raise self._line.nonsense("a series without its results")
+        raise self._session.nonsense("a series without its results")
 
     def _several(self, op: str, args: Iterable[Any], then: list[Any], kwargs: dict[str, Any]) -> Any:
-        check_generation(self._line, (*args, *then), kwargs)
+        check_generation(self._session, (*args, *then), kwargs)
         fields = {"name": self._name, "args": list(args), "kwargs": kwargs, "then": then}
-        return self._line.ask(op, function=self._name, **fields)
+        return self._session.ask(op, function=self._name, **fields)
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """Make one call with every tensor on the meta device: shapes and dtypes, no values. See `meta.py`."""
-        check_generation(self._line, args, kwargs)
-        reply = self._line.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
-        return _rehearsal(self._line, reply)
+        check_generation(self._session, args, kwargs)
+        reply = self._session.ask("meta", function=self._name, name=self._name, args=list(args), kwargs=kwargs)
+        return _rehearsal(self._session, reply)
 
     def on_gpu(self, *args: Any, then: list[list[Any]], **kwargs: Any) -> dict[str, Any]:
         """Make one call on a CUDA emulator, then call its result with each of `then`. See `cuda_emulator.rehearse`."""
         match self._several("gpu", args, then, kwargs):
             case {"results": list(), "made": dict(), "called": dict()} as reply:
                 return dict(reply)
-        raise self._line.nonsense("a rehearsal without its results")
+        raise self._session.nonsense("a rehearsal without its results")
 
     def each(self, inputs: Iterable[Any], *, _unchanged: bool = False, _rng_unchanged: bool = False) -> Iterator[tuple[Any, Any]]:
         """Call the function with each input as the only argument, and yield (input, result).
@@ -126,16 +126,16 @@ class RemoteFunction:
         """
         calls = [_Call(self._name, (given,), {}, _unchanged, _rng_unchanged) for given in inputs]
         requests = [call.request() for call in calls]
-        replies = self._line.ask_each("call", requests, function=self._name)
+        replies = self._session.ask_each("call", requests, function=self._name)
         for call, reply in zip(calls, replies, strict=True):
-            yield call.args[0], call.result(self._line, reply)
+            yield call.args[0], call.result(self._session, reply)
 
 
-def awaited(line: Asks, reply: Any) -> Awaited:
+def awaited(session: Asks, reply: Any) -> Awaited:
     match reply:
         case {"result": result, "seconds": float(seconds), "times": list(times)} if _is_clock([0.0, *times, seconds]):
             return Awaited(result, seconds, times)
-    raise line.nonsense("a coroutine without its result")
+    raise session.nonsense("a coroutine without its result")
 
 
 def _is_clock(readings: list[Any]) -> bool:
@@ -143,11 +143,11 @@ def _is_clock(readings: list[Any]) -> bool:
     return all(type(each) is float and math.isfinite(each) for each in readings) and readings == sorted(readings)
 
 
-def _rehearsal(line: Asks, reply: Any) -> Rehearsal:
+def _rehearsal(session: Asks, reply: Any) -> Rehearsal:
     match reply:
         case {"result": result, "stray": str(stray), "asked": str(asked)}:
             return Rehearsal(result, stray[:300], asked[:300])
-    raise line.nonsense("a rehearsal without its result")
+    raise session.nonsense("a rehearsal without its result")
 
 
 class _Call:
@@ -166,7 +166,7 @@ class _Call:
             "unchanged": self.unchanged or self.arguments, "rng_unchanged": self.rng_unchanged,
         }  # fmt: skip
 
-    def result(self, line: Asks, reply: Any) -> Any:
+    def result(self, session: Asks, reply: Any) -> Any:
         """Return the result of a reply. Raises CheckFailed if the call had a forbidden side effect."""
         if not (self.unchanged or self.rng_unchanged or self.arguments):
             return reply
@@ -181,7 +181,7 @@ class _Call:
                     if states:
                         compare_random_states(self.name, *states)
                     return (result, after) if self.arguments else result
-        raise line.nonsense("a reply without its arguments")
+        raise session.nonsense("a reply without its arguments")
 
 
 class Handle:
@@ -191,11 +191,11 @@ class Handle:
     `==` is not trusted.
     """
 
-    OWN = frozenset({"_line", "_number", "type_name", "_generation", "_is_callable"})
+    OWN = frozenset({"_session", "_number", "type_name", "_generation", "_is_callable"})
     """Attributes of the handle itself, not of the object."""
 
-    def __init__(self, line: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
-        self._line, self._number, self.type_name, self._generation = line, number, type_name, generation
+    def __init__(self, session: Asks, number: int, type_name: str, generation: int, is_callable: bool) -> None:
+        self._session, self._number, self.type_name, self._generation = session, number, type_name, generation
         self._is_callable = is_callable
 
     @property
@@ -214,7 +214,7 @@ class Handle:
             return
         if name.startswith("__"):
             raise TypeError(f"{name} of a {self.type_name} cannot be set from a check")
-        check_generation(self._line, (value,), {})
+        check_generation(self._session, (value,), {})
         try:
             self._ask("setattr", name=name, value=value)
         except WireError as error:
@@ -228,10 +228,10 @@ class Handle:
 
     @property
     def _identity(self) -> tuple[int, int, int]:
-        return id(self._line), self._generation, self._number
+        return id(self._session), self._generation, self._number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        check_generation(self._line, args, kwargs)
+        check_generation(self._session, args, kwargs)
         return self._ask("apply", args=list(args), kwargs=kwargs)
 
     def awaited(self, *args: Any, **kwargs: Any) -> Awaited:
@@ -239,13 +239,13 @@ class Handle:
 
         See `RemoteFunction.awaited`.
         """
-        check_generation(self._line, args, kwargs)
-        return awaited(self._line, self._ask("await", args=list(args), kwargs=kwargs))
+        check_generation(self._session, args, kwargs)
+        return awaited(self._session, self._ask("await", args=list(args), kwargs=kwargs))
 
     def on_meta(self, *args: Any, **kwargs: Any) -> Rehearsal:
         """Call this object with every tensor on the meta device. See `RemoteFunction.on_meta`."""
-        check_generation(self._line, args, kwargs)
-        return _rehearsal(self._line, self._ask("meta", args=list(args), kwargs=kwargs))
+        check_generation(self._session, args, kwargs)
+        return _rehearsal(self._session, self._ask("meta", args=list(args), kwargs=kwargs))
 
     def __len__(self) -> int:
         """Return the object's length. Raises CheckFailed if it is too long for an answer.
@@ -267,7 +267,7 @@ class Handle:
         return self._dunder("getitem", key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        check_generation(self._line, (key, value), {})
+        check_generation(self._session, (key, value), {})
         self._dunder("setitem", key, value)
 
     def __delitem__(self, key: Any) -> None:
@@ -296,11 +296,11 @@ class Handle:
         return self._ask("dunder", name=name, args=list(args))
 
     def _ask(self, op: str, **fields: Any) -> Any:
-        check_generation(self._line, (self,), {})
-        return self._line.ask(op, target=self, **fields)
+        check_generation(self._session, (self,), {})
+        return self._session.ask(op, target=self, **fields)
 
 
-def check_generation(line: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_generation(session: Asks, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     for value in [*args, *kwargs.values()]:
-        if isinstance(value, Handle) and value._generation != line.generation:
+        if isinstance(value, Handle) and value._generation != session.generation:
             raise WorkerDied("crashed", LOST)

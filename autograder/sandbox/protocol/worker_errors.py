@@ -81,6 +81,25 @@ def compare_random_states(name: str, before: Any, after: Any) -> None:
         raise CheckFailed(f"{name} moved torch's global random state", cause="It is not the same as before the call.", fact=True)
 
 
+def changed_modes(left: Any) -> CheckFailed:
+    """Return the failure of a call after which a mode of torch's is another. left: {mode: [before, after]}, from the worker."""
+    modes = left if isinstance(left, dict) else {}
+    match modes.get("gradients"), modes.get("dtype"):
+        case [str(before), str(after)], _:
+            return CheckFailed(
+                f"the call leaves torch's gradient mode {after[:20]!r} for its caller, where it was {before[:20]!r}",
+                cause="`with torch.no_grad():` restores the mode at its end, after an exception too; `torch.set_grad_enabled` does not.",
+                fact=True,
+            )
+        case _, [str(before), str(after)]:
+            return CheckFailed(
+                f"the call leaves torch's default dtype {after[:20]} for its caller, where it was {before[:20]}",
+                cause="`torch.set_default_dtype` changes every later tensor of the program. Give the tensors a dtype instead.",
+                fact=True,
+            )
+    return CheckFailed("the call leaves a mode of torch's changed for its caller")
+
+
 def error_parts(error: Any) -> tuple[list[str], str, list[str]]:
     if not isinstance(error, dict):
         return ["Exception"], "", []
