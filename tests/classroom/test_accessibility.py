@@ -21,8 +21,8 @@ from ..gradebook import test_similarity
 from ..support import lab
 from ..support.axe import violations
 from ..support.graded_class import correct_by_hand, graded_class
+from ..support.lab import scroll_until
 from ..support.submissions import SOFTMAX
-from .test_browser import scroll_until
 from .test_instructor import lab as instructors_lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

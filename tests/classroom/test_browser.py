@@ -13,6 +13,7 @@ from autograder.lessons import Day, find_day, prepare_work, syllabus
 from autograder.site.execute import executed, needed
 
 from ..support import lab
+from ..support.lab import scroll_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -394,22 +395,6 @@ def playground_state(page) -> str:
     images = area.locator("img")
     sources = [images.nth(i).get_attribute("src") or "" for i in range(images.count())]
     return area.inner_text() + "".join(sources)
-
-
-def scroll_until(page, selector: str) -> None:
-    panel = page.locator(".jp-NotebookPanel:visible .jp-WindowedPanel-outer")
-    panel.evaluate("e => e.scrollTop = 0")
-    for _ in range(200):
-        found = page.locator(selector)
-        if found.count():
-            found.first.scroll_into_view_if_needed()
-            page.wait_for_timeout(800)
-            if found.count():
-                return
-            panel.evaluate("e => e.scrollTop -= 1400")  # cells that were drawn only now have pushed it out of the window
-        panel.evaluate("e => e.scrollTop += 700")
-        page.wait_for_timeout(150)
-    raise AssertionError(f"nothing like {selector} in the notebook")
 
 
 def scroll_to_all(page, caption: str) -> str:

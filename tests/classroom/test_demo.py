@@ -32,9 +32,9 @@ def outcomes(folder) -> dict[tuple[str, str], demo.Outcome]:
 def test_each_sample_gets_the_score_it_deserves(outcomes, day, student):
     outcome = outcomes[day.slug, student]
     scores = {s.exercise: (s.points, s.max_points) for s in outcome.record.scores}
-    assert outcome.sample.due.met_by(outcome.record), (outcome.sample.story, scores)
+    assert outcome.sample.expected.met_by(outcome.record), (outcome.sample.story, scores)
     assert outcome.booked == pytest.approx(outcome.record.points)
-    assert outcome.as_due
+    assert outcome.as_expected
 
 
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
@@ -50,7 +50,7 @@ def test_the_scores_of_the_class_in_numbers(outcomes, day):
     assert got["goran"] == got["hana"] == got["ivan"] == lost
     assert {got[student] for student in ("jun", *ATTACKERS)} == {worth[first]}  # the honest part, and nothing else
     for student in ("chidi", "dara", "emeka"):
-        wrong = outcomes[day.slug, student].sample.due.less
+        wrong = outcomes[day.slug, student].sample.expected.less
         assert total - worth[wrong] <= got[student] < total
 
 
@@ -68,16 +68,16 @@ def test_each_has_a_page(outcomes, folder):
 
 def test_wrong_samples_are_of_different_exercises_as_far_as_there_are(outcomes):
     for day in DAYS:
-        wrong = [outcomes[day.slug, student].sample.due.less for student in ("chidi", "dara", "emeka")]
+        wrong = [outcomes[day.slug, student].sample.expected.less for student in ("chidi", "dara", "emeka")]
         assert len(set(wrong)) == min(3, len(demo.Maker(day).unused))
 
 
-def test_a_score_that_is_not_due_is_seen():
-    due = demo.Due(zero=frozenset({"b"}), less="c")
+def test_an_unexpected_score_is_seen():
+    expected = demo.ExpectedScore(zero=frozenset({"b"}), less="c")
 
     def met(a: float, b: float, c: float) -> bool:
         scores = [ExerciseScore(name, points, 4.0) for name, points in (("a", a), ("b", b), ("c", c))]
-        return due.met_by(_Scores(scores))
+        return expected.met_by(_Scores(scores))
 
     assert met(4, 0, 3.9)
     assert not met(3.9, 0, 3.9)

@@ -10,7 +10,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 import zipfile
@@ -23,20 +22,16 @@ import pytest
 from autograder.gradebook.lms.collecting import Notes
 from autograder.grading.records import read_record
 
+from ..support.guides import BIN, fences, run_block
 from ..support.submissions import SOFTMAX, Notebook, cells_of, solved
 
 ROOT = Path(__file__).parents[2]
 GUIDE = ROOT / "docs" / "instructor.md"
-BIN = Path(sys.executable).parent
 SLUG = SOFTMAX.slug
 SERVER = "jupyter lab\n"
 CORRECTED = 1.5
 
 pytestmark = pytest.mark.slow
-
-
-def blocks() -> list[str]:
-    return re.findall(r"```bash\n(.*?)```", GUIDE.read_text(), re.DOTALL)
 
 
 def forged() -> Notebook:
@@ -113,16 +108,13 @@ def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
     start = tmp_path_factory.mktemp("term")
     folder = start / "class2026"
     scratch = tmp_path_factory.mktemp("lab")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "COLUMNS": "200"}
-    for number, block in enumerate(blocks()):
+    for number, block in enumerate(fences("instructor", "bash")):
         if block == SERVER:
             with lab(folder, scratch) as formgrader:
                 look_at_ella(formgrader, scratch)
             continue
         where = folder if folder.exists() else start
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=where, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
-        (scratch / f"printed{number}").write_text(block + done.stdout + done.stderr)
+        (scratch / f"printed{number}").write_text(run_block(block, where))
         if folder.exists() and not (folder / "submissions.zip").exists():
             download(folder / "submissions.zip")
     shutil.copytree(scratch, folder / "printed", ignore=shutil.ignore_patterns("config", "data"))

@@ -66,8 +66,8 @@ def own_house(folder: Path, of_class: Path) -> tuple[str, ...] | None:
     house.mkdir()
     python = Path(sys.base_prefix)
     closed = [parent for parent in [*reversed(python.parents)][1:] if not parent.stat().st_mode & 0o001]
-    told = {"HOUSE": house, "PYTHON": python, "CLOSED": closed[0] if closed else "", "CLASS": of_class, "OWNER": "teacher"}
-    return ("env", *(f"{key}={value}" for key, value in told.items()), "unshare", "-m", "/bin/sh", "-c", IN_A_HOUSE_OF_ITS_OWN, "house")
+    settings = {"HOUSE": house, "PYTHON": python, "CLOSED": closed[0] if closed else "", "CLASS": of_class, "OWNER": "teacher"}
+    return ("env", *(f"{key}={value}" for key, value in settings.items()), "unshare", "-m", "/bin/sh", "-c", IN_A_HOUSE_OF_ITS_OWN, "house")
 
 
 @contextmanager
@@ -119,8 +119,8 @@ def choose_password(address: str, name: str, password: str, new: str) -> str:
         assert _log_in(client, name, password) == 302
         page = client.get("/hub/auth/change-password").text
         form = {**_hidden(page), "password": new}
-        told = BeautifulSoup(client.post("/hub/auth/change-password", data=form).text, "html.parser").select_one(".alert")
-        return told.get_text(strip=True) if told else ""
+        alert = BeautifulSoup(client.post("/hub/auth/change-password", data=form).text, "html.parser").select_one(".alert")
+        return alert.get_text(strip=True) if alert else ""
 
 
 def log_in_status(address: str, name: str, password: str) -> int:
@@ -232,9 +232,9 @@ class Instructor:
     def press(self, slug: str, button: str, seconds: float = 120) -> str:
         """Presses a button of the day's line, and closes the window that says how it went. -> its words"""
         self.row(slug).locator(f"td.{button} a").first.click()
-        return self.told(seconds)
+        return self.window_words(seconds)
 
-    def told(self, seconds: float = 120) -> str:
+    def window_words(self, seconds: float = 120) -> str:
         window = self.page.locator(".modal.in, .modal.show").last
         window.wait_for(timeout=seconds * 1000)
         words = str(window.inner_text())

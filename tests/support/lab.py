@@ -167,3 +167,58 @@ def run_all_cells(page, idle_seconds: float = 240) -> None:
             return
         page.wait_for_timeout(500)
     raise AssertionError("the notebook did not finish")
+
+
+def scroll_until(page, selector: str) -> None:
+    panel = page.locator(".jp-NotebookPanel:visible .jp-WindowedPanel-outer")
+    panel.evaluate("e => e.scrollTop = 0")
+    for _ in range(200):
+        found = page.locator(selector)
+        if found.count():
+            found.first.scroll_into_view_if_needed()
+            page.wait_for_timeout(800)
+            if found.count():
+                return
+            panel.evaluate("e => e.scrollTop -= 1400")  # cells that were drawn only now have pushed it out of the window
+        panel.evaluate("e => e.scrollTop += 700")
+        page.wait_for_timeout(150)
+    raise AssertionError(f"nothing like {selector} in the notebook")
+
+
+class Desk:
+    """A page of JupyterLab, worked with mouse and keys as a person does."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def open(self, address: str) -> None:
+        self.page.goto(address)
+        self.page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=180_000)
+
+    def run(self, saying: str, *, typed: str | None = None, wait: bool = True) -> Any:
+        """Runs the cell whose source holds `saying`; `typed` takes its place first."""
+        cell = f".jp-NotebookPanel:visible .jp-CodeCell:has(.cm-content:has-text('{saying}'))"
+        scroll_until(self.page, cell)
+        self.page.locator(f"{cell} .cm-content").first.click()
+        if typed is not None:
+            self.page.keyboard.press("Control+A")
+            self.page.keyboard.insert_text(typed)
+        self.page.keyboard.press("Shift+Enter")
+        if wait:
+            self.page.wait_for_timeout(400)
+            self.idle()
+        return cell
+
+    def idle(self, seconds: float = 180) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if not self.page.locator(".jp-NotebookPanel:visible .jp-InputPrompt", has_text="[*]").count():
+                return
+            self.page.wait_for_timeout(100)
+        raise AssertionError("a cell did not finish")
+
+    def output(self, cell: str) -> str:
+        """Return the text of a cell's output, as it is on the screen."""
+        if not self.page.locator(f"{cell} .jp-OutputArea-output").count():
+            scroll_until(self.page, f"{cell} .jp-OutputArea-output")
+        return self.page.locator(cell).first.locator(".jp-OutputArea").first.inner_text()

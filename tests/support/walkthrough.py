@@ -13,7 +13,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -27,9 +26,9 @@ from PIL import Image
 from autograder.lessons import find_day, prepare_work
 
 from ..classroom import test_instructor
-from ..classroom.test_browser import scroll_until
 from ..serving import test_chat_page
-from . import class_server, lab, served
+from . import class_server, guides, lab, served
+from .lab import scroll_until
 
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
@@ -38,17 +37,7 @@ HIDE = """root => {
   while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(root, '~/from-prompt-to-token');
 }"""
 SIZE = {"width": 1180, "height": 760}
-FIRST_TRY = """def softmax(logits: Tensor) -> Tensor:
-    weights = logits.exp()
-    return weights / weights.sum()
-"""
-SECOND_TRY = """def softmax(logits: Tensor) -> Tensor:
-    shifted = logits - logits.amax(dim=-1, keepdim=True)
-    weights = shifted.exp()
-    return weights / weights.sum(dim=-1, keepdim=True)
-"""
-
-
+(FIRST_TRY,), SECOND_TRY = guides.fences("first_hour", "python"), guides.SECOND_TRY
 ONE_MAXIMUM = """def softmax(logits: Tensor) -> Tensor:
     weights = (logits - logits.max()).exp()
     return weights / weights.sum(dim=-1, keepdim=True)
@@ -58,37 +47,8 @@ OTHERS = 5
 """Clients that ask meanwhile, so that the second answer shares its steps with theirs."""
 
 
-class Desk:
-    """A page of JupyterLab, worked with mouse and keys as a person does."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-
-    def open(self, address: str) -> None:
-        self.page.goto(address)
-        self.page.wait_for_selector(".jp-NotebookPanel:visible .jp-Cell", timeout=180_000)
-
-    def run(self, saying: str, *, typed: str | None = None, wait: bool = True) -> Any:
-        """Runs the cell whose source holds `saying`; `typed` takes its place first."""
-        cell = f".jp-NotebookPanel:visible .jp-CodeCell:has(.cm-content:has-text('{saying}'))"
-        scroll_until(self.page, cell)
-        self.page.locator(f"{cell} .cm-content").first.click()
-        if typed is not None:
-            self.page.keyboard.press("Control+A")
-            self.page.keyboard.insert_text(typed)
-        self.page.keyboard.press("Shift+Enter")
-        if wait:
-            self.page.wait_for_timeout(400)
-            self.idle()
-        return cell
-
-    def idle(self, seconds: float = 180) -> None:
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            if not self.page.locator(".jp-NotebookPanel:visible .jp-InputPrompt", has_text="[*]").count():
-                return
-            self.page.wait_for_timeout(100)
-        raise AssertionError("a cell did not finish")
+class Desk(lab.Desk):
+    """A desk with a camera."""
 
     def picture(self, name: str, show: str | None = None) -> None:
         if show is not None:
@@ -148,12 +108,12 @@ def first_hour(browser: Any) -> None:
 
 
 def one_check(browser: Any) -> None:
-    """The picture of the README: three lines, the one check that fails, and why. Its letters are as large as the page's own."""
+    """The picture of the README: three lines, the checks that fail, and why. Its letters are as large as the page's own."""
     folder = Path(tempfile.mkdtemp(prefix="one-check-"))
     day = find_day("softmax")
     lab.put_notebook(folder, day, solved=False, changed={"softmax": ONE_MAXIMUM})
     with lab.lab(folder) as address:
-        desk = Desk(browser.new_page(viewport={"width": 860, "height": 900}, device_scale_factor=2))
+        desk = Desk(browser.new_page(viewport={"width": 860, "height": 1500}, device_scale_factor=2))
         desk.open(f"{address}/lab/tree/work/{day.slug}/{day.slug}.ipynb?reset")
         desk.page.keyboard.press("Control+b")  # without the list of files
         desk.run("from autograder.student import")
@@ -257,17 +217,13 @@ def first_class(browser: Any) -> None:
     start = Path(tempfile.mkdtemp(prefix="first-class-"))
     folder, scratch = start / "class2026", start / "scratch"
     scratch.mkdir()
-    for block in test_instructor.blocks():
+    for block in guides.fences("instructor", "bash"):
         where = folder if folder.exists() else start
         if block == test_instructor.SERVER:
             with test_instructor.lab(folder, scratch) as formgrader:
                 look_and_correct(browser, formgrader)
             continue
-        print(f"$ {block}", end="", flush=True)
-        command = ["bash", "-euo", "pipefail", "-c", block]
-        environment = {**os.environ, "PATH": f"{test_instructor.BIN}:{os.environ['PATH']}", "COLUMNS": "120"}
-        done = subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=True)
-        print(done.stdout + done.stderr)
+        print(f"$ {guides.run_block(block, where, columns=120)}")
         if folder.exists() and not (folder / "submissions.zip").exists():
             test_instructor.download(folder / "submissions.zip")
     read(browser, folder)
