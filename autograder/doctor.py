@@ -54,7 +54,7 @@ def packages() -> Iterator[Finding]:
         try:
             yield Finding(name, "ok", metadata.version(name))
         except metadata.PackageNotFoundError:
-            yield Finding(name, "missing", "not installed", "run `make lab`, or `pip install -r requirements.lock`")
+            yield Finding(name, "missing", "not installed", "run `make lab`, which installs what is missing")
 
 
 def gpu() -> Finding:
@@ -95,8 +95,8 @@ def engine() -> Iterator[Finding]:
         instead = "from the file's blocks by onnxruntime if that is faster, else " if onnx_blocks.installed() else ""
         yield Finding("engine", "note", str(error), f"`Engine` and `make serve` compute {instead}in float32 here")
     else:
-        told = "; tried under an emulator, their speed was not measured" if isa == ARM else ""
-        yield Finding("engine", "ok", f"kernels for {NAMES[isa]}{told}")
+        note = "; tried under an emulator, their speed was not measured" if isa == ARM else ""
+        yield Finding("engine", "ok", f"kernels for {NAMES[isa]}{note}")
 
 
 def isolation() -> Finding:

@@ -310,13 +310,13 @@ def arithmetic(dtype: torch.dtype, size: int = 1024, rounds: int = 4) -> float:
     x, weight = torch.randn(size, size).to(dtype), torch.randn(size, size).half().to(dtype)
     best = float("inf")
     for way in WAYS:
-        if dtype not in way.dtypes or (dtype == torch.float16 and not way.kept):
+        if dtype not in way.dtypes or (dtype == torch.float16 and not way.form):
             continue  # without instructions for float16 its own product takes a second
         try:
-            kept = way.prepare(weight)
+            prepared = way.prepare(weight)
             for _ in range(rounds):
                 start = time.perf_counter()
-                way.multiply(x, kept)
+                way.multiply(x, prepared)
                 best = min(best, time.perf_counter() - start)
         except Exception:
             continue
@@ -466,8 +466,8 @@ def roof_lines(rows: list[dict[str, Any]], T: int, B: int) -> Iterator[str]:
     for width in ("float32", "16 bits", "4 bits"):
         step = read_bytes(width, B, T, new) / best["bandwidth"]
         prefill = f"*{B * T / (flops(B, T) / best[width]):.0f}*" if width in best else ""
-        told = f"{best['bandwidth'] / 1e9:.1f} GB/s" + (f", {best[width] / 1e9:.0f} GFLOP/s" if width in best else "")
-        yield f"| {T} | {B} | *roof, {width}: {told}* | {prefill} | | | *{B / step:.0f}* | | | |"
+        limits = f"{best['bandwidth'] / 1e9:.1f} GB/s" + (f", {best[width] / 1e9:.0f} GFLOP/s" if width in best else "")
+        yield f"| {T} | {B} | *roof, {width}: {limits}* | {prefill} | | | *{B / step:.0f}* | | | |"
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
@@ -512,12 +512,12 @@ def verdict(rows: list[dict[str, Any]]) -> list[str]:
             ratios = {(T, B): row[part] / at[peer, T, B][part] for (who, T, B), row in at.items() if who == name and (peer, T, B) in at}
             if ratios:
                 behind = [f"prompt {T}, B = {B}: {ratio:.2f}" for (T, B), ratio in ratios.items() if ratio < 1]
-                told = f"Slower at {'; '.join(behind)}." if behind else "Slower nowhere."
+                where = f"Slower at {'; '.join(behind)}." if behind else "Slower nowhere."
                 values = list(ratios.values())
                 points = "1 point" if len(values) == 1 else f"{len(values)} points"
                 lines.append(
                     f"{name} over {peer}, {part}: {min(values):.2f} to {max(values):.2f} over {points}, "
-                    f"median {statistics.median(values):.2f}. {told}"
+                    f"median {statistics.median(values):.2f}. {where}"
                 )
     return lines
 
@@ -546,8 +546,8 @@ def conditions(number: int, run: dict[str, Any]) -> Iterator[str]:
     for dtype, line in run["products"].items():
         yield f"{dtype}: {line}."
     if run["formats"]:
-        told = ", ".join(f"{kind} {seconds:.3f}" for kind, seconds in sorted(run["formats"].items(), key=lambda each: each[1]))
-        yield f"llama.cpp's own formats, seconds of a run at one row and one at eight (prompt 64, 33 new tokens), added: {told}."
+        timings = ", ".join(f"{kind} {seconds:.3f}" for kind, seconds in sorted(run["formats"].items(), key=lambda each: each[1]))
+        yield f"llama.cpp's own formats, seconds of a run at one row and one at eight (prompt 64, 33 new tokens), added: {timings}."
 
 
 def spaced(lines: Iterable[str]) -> list[str]:
@@ -568,7 +568,7 @@ def known(path: Path) -> dict[str, Any]:
     return {key: found.get(key, []) if good else [] for key in ("rows", "runs")}
 
 
-def main() -> int:
+def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=COUNTED, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--batch", type=int, nargs="+", default=BATCHES)
     parser.add_argument("--prompt", type=int, nargs="+", default=PROMPTS)
@@ -579,51 +579,64 @@ def main() -> int:
     parser.add_argument("--longest", type=float, default=12, help="minutes that one contender may take at one point")
     parser.add_argument("--into", type=Path, default=RESULTS / "engine.json", help="rows that are in it are not measured again")
     parser.add_argument("--quick", action="store_true", help="one point, nothing written")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.batch, arguments.prompt, arguments.new = [1], [64], 9
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.batch, chosen.prompt, chosen.new = [1], [64], 9
+    return chosen
+
+
+def selected(
+    rows: list[dict[str, Any]], chosen: argparse.Namespace, B: int, T: int, left: float
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the contenders to measure at a point, and those left out, each with the reason. left: the budget's remaining seconds."""
+    there = {row["contender"] for row in rows if (row["prompt"], row["batch"]) == (T, B)}
+    names, left_out = [], []
+    for name in chosen.contender:
+        if name in there:
+            continue
+        why = refusal(rows, name, B, T, chosen.new, left, chosen.longest)
+        if why:
+            left_out.append({"contender": name, "prompt": T, "batch": B, "why": why})
+        else:
+            names.append(name)
+            left -= estimate(rows, name, B, T, chosen.new) or 0
+    return names, left_out
+
+
+def main() -> int:
+    chosen = options()
     start = time.monotonic()
-    earlier = {"rows": [], "runs": []} if arguments.quick else known(arguments.into)
+    earlier = {"rows": [], "runs": []} if chosen.quick else known(chosen.into)
     rows: list[dict[str, Any]] = earlier["rows"]
+    left_out: list[dict[str, Any]] = []
     run: dict[str, Any] = {"points": [], "machine": machine(), "versions": versions(), "products": {}, "formats": {}}
 
-    def result() -> dict[str, Any]:
-        runs = [*earlier["runs"], *([run] if run["points"] else [])]
-        return {"machine": run["machine"], "runs": runs, "left_out": left_out, "rows": rows}
+    def save() -> None:
+        if not chosen.quick:
+            runs = [*earlier["runs"], *([run] if run["points"] else [])]
+            keep(chosen.into, {"machine": run["machine"], "runs": runs, "left_out": left_out, "rows": rows})
 
-    left_out: list[dict[str, Any]] = []
-    points = sorted(itertools.product(arguments.prompt, arguments.batch), key=lambda point: (point[0] * point[1], point))
+    points = sorted(itertools.product(chosen.prompt, chosen.batch), key=lambda point: (point[0] * point[1], point))
     for T, B in points:
-        there = {row["contender"] for row in rows if (row["prompt"], row["batch"]) == (T, B)}
-        left = arguments.budget * 60 - (time.monotonic() - start)
-        names = []
-        for name in arguments.contender:
-            if name in there:
-                continue
-            why = refusal(rows, name, B, T, arguments.new, left, arguments.longest)
-            if why:
-                left_out.append({"contender": name, "prompt": T, "batch": B, "why": why})
-            else:
-                names.append(name)
-                left -= estimate(rows, name, B, T, arguments.new) or 0
-        if names:
-            roof = roofs()
-            runs = measured(names, B, T, arguments.new)
-            made = [row(name, B, T, arguments.new, found, roof) for name, found in runs.items()]
-            rows += made
-            rows.sort(key=key)
-            run["points"].append([T, B])
-            print("\n".join(table(made)[2:]), flush=True)
+        names, refused = selected(rows, chosen, B, T, chosen.budget * 60 - (time.monotonic() - start))
+        left_out += refused
+        if not names:
+            continue
+        roof = roofs()
+        runs = measured(names, B, T, chosen.new)
+        made = [row(name, B, T, chosen.new, found, roof) for name, found in runs.items()]
+        rows += made
+        rows.sort(key=key)
+        run["points"].append([T, B])
+        print("\n".join(table(made)[2:]), flush=True)
         for dtype in DTYPES:
             if f"ours, {dtype}" in names:
                 run["products"][dtype] = packed(dtype).products.line
         if LLAMA_OWN in names:
             run["formats"] = seconds_of_formats()
-        if names and not arguments.quick:
-            keep(arguments.into, result())
+        save()
     print("\n".join([*verdict(rows), *not_measured(left_out)]))
-    if not arguments.quick:
-        keep(arguments.into, result())
+    save()
     return 0
 
 

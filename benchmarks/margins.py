@@ -75,8 +75,8 @@ def measured(texts: list[Tensor], model: QuantizedModel, threads: int) -> dict[s
     found: dict[str, list[Tensor]] = {name: [] for name in engines}
     for ids in texts:
         with torch.inference_mode():
-            due, order = real(ids)[0].topk(2)
-        margin = due[:, 0] - due[:, 1]
+            best, order = real(ids)[0].topk(2)
+        margin = best[:, 0] - best[:, 1]
         for name, logits in engines.items():
             got = logits(ids)
             two = got.gather(1, order)

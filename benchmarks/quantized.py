@@ -80,14 +80,14 @@ def quality(model: QuantizedModel, length: int, threads: int) -> list[dict[str, 
     for text in TEXTS:
         ids = torch.tensor([real.tokenizer.encode((ROOT / text).read_text(encoding="utf-8"))[:length]])
         with torch.inference_mode():
-            due = real(ids)[0].log_softmax(-1)
+            expected = real(ids)[0].log_softmax(-1)
         llama = LlamaCpp(paths.SMOLLM2, 1, length, threads)
         engine = QuantizedEngine(model=model, batch=1, max_len=length, threads=threads)
         for name, logits in (("ours", engine.logits(ids)), ("llama.cpp", torch.from_numpy(llama.logits(ids)))):
             got = logits.log_softmax(-1)
-            kl = (due.exp() * (due - got)).sum(-1)
-            loss, loss_float32 = (-each[:-1].gather(1, ids[0, 1:, None]).mean().item() for each in (got, due))
-            other = (got.argmax(-1) != due.argmax(-1)).double().mean().item()
+            kl = (expected.exp() * (expected - got)).sum(-1)
+            loss, loss_float32 = (-each[:-1].gather(1, ids[0, 1:, None]).mean().item() for each in (got, expected))
+            other = (got.argmax(-1) != expected.argmax(-1)).double().mean().item()
             row = {"text": text, "engine": name, "kl": kl.mean().item(), "largest": kl.max().item(), "other": other}
             rows.append({**row, "loss": loss, "loss_float32": loss_float32})
         llama.close()
@@ -101,8 +101,8 @@ def verdict(rows: list[dict[str, Any]], kl: list[dict[str, Any]]) -> list[str]:
         ratios = [row[f"{part}_ahead"] for row in rows]
         wanted = [LEAST.get(row["batch"], 1) if part == "decode" else 1 for row in rows]
         missed = [f"prompt {r['prompt']}, B = {r['batch']}: {a:.2f}" for r, a, w in zip(rows, ratios, wanted, strict=True) if a < w]
-        told = f"Missed at {'; '.join(missed)}." if missed else "Reached at every point."
-        lines.append(f"{part.capitalize()} over llama.cpp: {min(ratios):.2f} to {max(ratios):.2f} over {len(ratios)} points. {told}")
+        where = f"Missed at {'; '.join(missed)}." if missed else "Reached at every point."
+        lines.append(f"{part.capitalize()} over llama.cpp: {min(ratios):.2f} to {max(ratios):.2f} over {len(ratios)} points. {where}")
     mine, theirs = (statistics.mean(row["kl"] for row in kl if row["engine"] == name) for name in ("ours", "llama.cpp"))
     lines.append(f"KL to float32, mean of the texts: ours {mine:.7f}, llama.cpp {theirs:.5f} nats: {mine / theirs:.4f} times.")
     return lines

@@ -40,8 +40,8 @@ def raced(name: str, seed: int) -> dict[str, Any]:
 def spread(rows: list[dict[str, Any]]) -> str:
     """Describe the spread of one engine in words."""
     scores = [row["score"] for row in rows if row["score"] is not None]
-    told = f"{len(rows)} races, {len(rows) - len(scores)} inconclusive"
-    return told + (f"; scores from {min(scores):.2f} to {max(scores):.2f}" if scores else "")
+    summary = f"{len(rows)} races, {len(rows) - len(scores)} inconclusive"
+    return summary + (f"; scores from {min(scores):.2f} to {max(scores):.2f}" if scores else "")
 
 
 def spreads(rows: list[dict[str, Any]]) -> str:

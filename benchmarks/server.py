@@ -87,8 +87,8 @@ def build() -> str:
     binary = shutil.which("llama-server")
     if binary is None:
         return ""
-    told = subprocess.run([binary, "--version"], capture_output=True, text=True)
-    return ", ".join(line.strip() for line in (told.stdout + told.stderr).splitlines() if line.startswith(("version", "built")))
+    ran = subprocess.run([binary, "--version"], capture_output=True, text=True)
+    return ", ".join(line.strip() for line in (ran.stdout + ran.stderr).splitlines() if line.startswith(("version", "built")))
 
 
 @contextmanager
@@ -140,8 +140,8 @@ async def measure(base: str, rate: float, requests: int) -> dict[str, Any]:
         traces = await run_load(send, poisson_arrivals(rate, uniforms), time.perf_counter, asyncio.sleep)
         seconds = time.perf_counter() - start
     served = [trace for trace in traces if trace is not None and trace.token_times]
-    told = summarize(served)
-    times = {name: told[name] for name in ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99")}
+    summary = summarize(served)
+    times = {name: summary[name] for name in ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99")}
     speed = sum(len(trace.token_times) for trace in served) / seconds
     return {"rate": rate, "served": len(served), "refused": len(traces) - len(served), "tokens_per_second": speed, **times,
             "goodput": served_goodput(traces, TTFT_SLO, ITL_SLO)}  # fmt: skip

@@ -159,18 +159,18 @@ POLICIES: dict[str, Serve] = {
 
 def figures(traces: list[Trace]) -> dict[str, float]:
     """Return the figures of a row of the table."""
-    told = summarize(traces)
+    summary = summarize(traces)
     gaps = [gap for trace in traces for gap in trace.itl]
     rate = goodput(traces, TTFT_SLO, ITL_SLO)
     return {
-        "tokens_per_second": told["output_tokens_per_second"],
-        "ttft_p50": told["ttft_p50"],
-        "ttft_p99": told["ttft_p99"],
-        "itl_p50": told["itl_p50"],
-        "itl_p99": told["itl_p99"],
+        "tokens_per_second": summary["output_tokens_per_second"],
+        "ttft_p50": summary["ttft_p50"],
+        "ttft_p99": summary["ttft_p99"],
+        "itl_p50": summary["itl_p50"],
+        "itl_p99": summary["itl_p99"],
         "itl_max": max(gaps),
         "goodput": rate,
-        "kept_share": rate / told["requests_per_second"],
+        "kept_share": rate / summary["requests_per_second"],
     }
 
 

@@ -87,10 +87,10 @@ def main() -> None:
         start = time.process_time()
         found = alike(DAY, tasks)
         seconds = time.process_time() - start
-    due = {(f"s{n:04d}", f"s{options.students - options.copies + n:04d}") for n in range(options.copies)}
-    told = [(pair.first.student, pair.second.student) for pair in found.pairs]
+    copied = {(f"s{n:04d}", f"s{options.students - options.copies + n:04d}") for n in range(options.copies)}
+    reported = [(pair.first.student, pair.second.student) for pair in found.pairs]
     print(f"{len(works)} submissions of {DAY.slug}: {seconds:.1f} s of processor time on one core")
-    print(f"{len(told)} pairs told; of {len(due)} copies {len(due.intersection(told))} among them")
+    print(f"{len(reported)} pairs reported; of {len(copied)} copies {len(copied.intersection(reported))} among them")
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100, help="runs of each check on right versions, and as many on slow ones")
     parser.add_argument("--check", nargs="*", default=[], help="these checks only")
     parser.add_argument("--versions", nargs="*", choices=("right", "slow"), default=["right", "slow"], help="these versions only")
-    parser.add_argument("--add", action="store_true", help="add to rows that are there, instead of measuring them anew")
+    parser.add_argument("--add", action="store_true", help="add to rows that are there, instead of measuring them again")
     parser.add_argument("--at-once", type=int, default=1, help="rows that are measured at the same time, each in a process of its own")
     arguments = parser.parse_args()
     beside = ["nothing"] if arguments.load == "quiet" else [f"{os.cpu_count()} busy processes"]

@@ -29,7 +29,7 @@ LONG_FIRST = (
     "test_days", "test_written_tests", "test_asides", "test_bundle", "test_mutation", "test_site", "test_local_student",
     "test_class_server", "test_mistakes", "test_resume", "test_pytest_plugin", "test_bridge", "test_attacks",
     "test_browser", "test_cluster", "test_race", "test_grading", "test_gloo", "test_accessibility", "test_site_parts", "test_steppers",
-    "test_quantized_engine", "test_instructor", "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark",
+    "test_quantized_engine", "test_instructor", "test_guides", "test_replicas", "test_engine", "test_ranks", "test_engine_benchmark",
     "test_serve_command", "test_chat_page", "test_demo",
 )  # fmt: skip
 """Files with a test, or a shared set-up, of many seconds. Those that take most memory (notebooks, a class server, a browser, a cluster)

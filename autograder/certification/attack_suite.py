@@ -112,7 +112,7 @@ class Result:
     attack: str
     kind: str
     tries_to: str
-    due: float
+    expected: float
     points: float
     seconds: float
     status: str
@@ -274,13 +274,14 @@ def attack_once(attack: Attack, place: Place, options: Options) -> tuple[Result,
         record = grade_one(task, options, place.root / "records")
     seconds = time.perf_counter() - start
     after_next = grade_one(place.task("neighbour"), options, place.root / "records")
-    result = Result(attack.name, attack.kind, attack.tries_to, due(attack, record), record.points, round(seconds, 2), record.status)
+    expected = expected_points(attack, record)
+    result = Result(attack.name, attack.kind, attack.tries_to, expected, record.points, round(seconds, 2), record.status)
     trouble = result.trouble
     if record.infrastructure is not None:
         trouble.append(f"reported as a fault of the grader: {record.infrastructure[:200]}")
-    if abs(record.points - result.due) > 1e-6:
+    if abs(record.points - result.expected) > 1e-6:
         missing = "; ".join(f"{v.check}: {v.message}"[:200] for v in record.verdicts if v.failed and v.exercise in attack.honest)
-        trouble.append(f"{record.points:g} points where {result.due:g} were expected{f' ({missing})' if missing else ''}")
+        trouble.append(f"{record.points:g} points where {result.expected:g} were expected{f' ({missing})' if missing else ''}")
     failed = {v.check for v in record.verdicts if v.failed}
     if attack.less and not attack.less <= failed:
         trouble.append(f"passed {', '.join(sorted(attack.less - failed))}")
@@ -308,7 +309,7 @@ def checks_of(attack: Attack) -> list[Callable[..., None]]:
     return [each for each in found.values() if hasattr(each, "check")]
 
 
-def due(attack: Attack, record: Record) -> float:
+def expected_points(attack: Attack, record: Record) -> float:
     """Return the expected points: the points of the honest answers, minus the share of the checks that must fail."""
     if not attack.less:
         return attack.points
@@ -459,4 +460,4 @@ def as_json(results: list[Result]) -> dict[str, Any]:
 def table(results: list[Result]) -> Iterator[tuple[str, ...]]:
     for r in results:
         verdict = "contained" if r.honest else "NOT CONTAINED: " + "; ".join(r.trouble)
-        yield r.attack, points_text(r.points), points_text(r.due), f"{r.seconds:.1f} s", verdict
+        yield r.attack, points_text(r.points), points_text(r.expected), f"{r.seconds:.1f} s", verdict

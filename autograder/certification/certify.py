@@ -75,11 +75,11 @@ class Specimen:
 class Judgement:
     """The result of grading a specimen over all seeds.
 
-    as_due: with every seed, a correct specimen passed or an incorrect one lost points.
+    as_expected: with every seed, a correct specimen passed or an incorrect one lost points.
     """
 
     specimen: Specimen
-    as_due: bool
+    as_expected: bool
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
     at_notebook_seed: list[Verdict] = field(default_factory=list)
@@ -184,7 +184,7 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
             if far.cell_outcomes:
                 name, outcome = next(iter(far.cell_outcomes.items()))
                 note = f"{name} does not run: {outcome.message}"
-                return Judgement(specimen, as_due=False, note=note)
+                return Judgement(specimen, as_expected=False, note=note)
             if timing:
                 verdicts = measured(specimen.topic, selected, far, [], seed)
             elif briefly and not specimen.right:
@@ -201,9 +201,9 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
         nearest_limit = max(nearest_limit, far.nearest_limit)
         killed_every_time &= bool(here)
     if specimen.right:
-        return Judgement(specimen, as_due=not failed, failed=failed, nearest_limit=nearest_limit)
+        return Judgement(specimen, as_expected=not failed, failed=failed, nearest_limit=nearest_limit)
     note = "" if killed_every_time else "every check of its exercise passes" + (" for some seeds" if failed else "")
-    return Judgement(specimen, as_due=killed_every_time, failed=failed, note=note, at_notebook_seed=at_notebook_seed)
+    return Judgement(specimen, as_expected=killed_every_time, failed=failed, note=note, at_notebook_seed=at_notebook_seed)
 
 
 def held_against(specimen: Specimen, *, timing: bool, briefly: bool) -> list[Check]:
@@ -361,21 +361,21 @@ def tally(result: TopicResult, judgement: Judgement, *, ours: bool = True) -> No
     specimen = judgement.specimen
     entry = {"file": specimen.file, "place": specimen.place, "exercise": specimen.exercise, "difference": specimen.difference}
     counts = result.exercises.setdefault(specimen.exercise, dict.fromkeys(COUNTS, 0))
-    total, as_due = COUNTS[:2] if specimen.right else COUNTS[2:]
+    total, as_expected = COUNTS[:2] if specimen.right else COUNTS[2:]
     counts[total] += 1
-    counts[as_due] += judgement.as_due
+    counts[as_expected] += judgement.as_expected
     if specimen.right:
         result.right_total += 1
-        result.right_passed += judgement.as_due
+        result.right_passed += judgement.as_expected
         if judgement.nearest_limit > result.nearest_limit.get("share", 0.0):
             result.nearest_limit = {"file": specimen.file, "share": round(judgement.nearest_limit, 3)}
-        if not judgement.as_due:
+        if not judgement.as_expected:
             reason = judgement.note or "; ".join(dict.fromkeys(f"{v.check}: {describe(v)}" for v in judgement.failed))
             result.false_failures.append({**entry, "reason": reason})
     else:
         result.wrong_total += 1
-        result.wrong_killed += judgement.as_due
-        if not judgement.as_due:
+        result.wrong_killed += judgement.as_expected
+        if not judgement.as_expected:
             result.survivors.append({**entry, "reason": judgement.note})
         says, reasons = naming(specimen, judgement.at_notebook_seed) if ours else (False, [])
         result.named += says
@@ -433,7 +433,7 @@ def require_commit() -> None:
 
 def changed_files() -> list[str]:
     """Return the files that differ from the commit, except the figures that `--into` writes."""
-    figures = [f":!docs/{name}.json" for name in ("certification", "mutants", "mutants_right")]
+    figures = [f":!docs/data/{name}.json" for name in ("certification", "mutants", "mutants_right")]
     return [line[3:] for line in _git("status", "--porcelain", "--", ".", *figures).splitlines()]
 
 

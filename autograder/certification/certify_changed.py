@@ -1,6 +1,6 @@
 """Certification in CI: the choice of the specimens to judge again after a change.
 
-The figures of the last release (`docs/certification.json`) name the commit at which each topic was certified. Three groups follow:
+The figures of the last release (`docs/data/certification.json`) name the commit at which each topic was certified. Three groups follow:
 
 - specimens that are new or changed since that commit: all are judged;
 - specimens of topics with another changed input of verdicts (`verdict_inputs`): as many as a budget of minutes allows,
@@ -31,7 +31,7 @@ from ..grading.verdict_inputs import LIBRARIES, NUMBERS, meaning, numbers
 from ..lessons import find_day
 from .certify import Progress, Specimen, TopicResult, judge_all, read_specimens
 
-FIGURES = ROOT / "docs" / "certification.json"
+FIGURES = ROOT / "docs" / "data" / "certification.json"
 DRAWS = 1_000_000
 SHARE = 0.1
 """The share of judged specimens in topics without changes."""

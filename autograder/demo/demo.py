@@ -41,7 +41,7 @@ Bar = Callable[[str, int], contextlib.AbstractContextManager[Callable[..., None]
 
 
 @dataclass(frozen=True)
-class Due:
+class ExpectedScore:
     """The expected score of a sample: no points for the exercises in `zero`, less than all for `less`, all for the others."""
 
     zero: frozenset[str] = frozenset()
@@ -60,7 +60,7 @@ class Due:
         return score.points == (0 if score.exercise in self.zero else score.max_points)
 
 
-FULL = Due()
+FULL = ExpectedScore()
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Sample:
     student: str
     story: str
     content: str
-    due: Due
+    expected: ExpectedScore
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ class Outcome:
     """The reason why the record is not in the gradebook, if it is not."""
 
     @property
-    def as_due(self) -> bool:
+    def as_expected(self) -> bool:
         same = self.booked is not None and abs(self.booked - self.record.points) < 1e-6
-        return same and self.sample.due.met_by(self.record)
+        return same and self.sample.expected.met_by(self.record)
 
 
 def samples(day: Day) -> list[Sample]:
@@ -130,11 +130,11 @@ class Maker:
         self.first = next((name for name in alone if self.answers[name].startswith("def ")), alone[0])
 
     @staticmethod
-    def zero(*exercises: str) -> Due:
-        return Due(zero=frozenset(exercises))
+    def zero(*exercises: str) -> ExpectedScore:
+        return ExpectedScore(zero=frozenset(exercises))
 
-    def sample(self, student: str, story: str, due: Due, content: str) -> Sample:
-        return Sample(student, story, content, due)
+    def sample(self, student: str, story: str, expected: ExpectedScore, content: str) -> Sample:
+        return Sample(student, story, content, expected)
 
     def release(self) -> str:
         return release_notebook_path(self.day).read_text(encoding="utf-8")
@@ -177,7 +177,7 @@ class Maker:
     def wrong(self, student: str, specimen: Specimen) -> Sample:
         story = f"{specimen.exercise} is wrong: {specimen.difference}"
         content = self.solved(**{specimen.exercise: answer(specimen)})
-        return self.sample(student, story, Due(less=specimen.exercise), content)
+        return self.sample(student, story, ExpectedScore(less=specimen.exercise), content)
 
     def broken(self, body: str) -> str:
         return self.solved(**{self.victim: f"def {self.victim}(*args, **kwargs):\n    {body}\n"})
@@ -231,12 +231,12 @@ class Maker:
 
     def attackers(self) -> Iterator[Sample]:
         """Yield the attackers. Each has solved only the first exercise, so every further point would be stolen."""
-        due = self.zero(*(set(self.exercises) - {self.first}))
+        expected = self.zero(*(set(self.exercises) - {self.first}))
         for student, story, source in ATTACKS:
             code: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
             cell = {**code, "source": source.replace("TOPIC", self.day.topic)}
             content = self.changed(lambda notebook, cell=cell: notebook["cells"].append(cell), {self.first: self.answers[self.first]})  # type: ignore[misc]
-            yield self.sample(student, story, due, content)
+            yield self.sample(student, story, expected, content)
 
 
 def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:

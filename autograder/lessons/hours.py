@@ -62,8 +62,12 @@ class Hours:
 
 def hours(day: Day) -> Hours:
     """Return the day's counts. Raises CourseError if its lesson is wrong."""
+    return _added(_counted(lesson(day)))
+
+
+def _added(sections: list[_Section]) -> Hours:
     words = exercises = questions = 0
-    for section in _counted(lesson(day)):
+    for section in sections:
         questions += section.text.count("<details>")
         prose = _NOT_PROSE.sub(" ", _FOLD.sub("", section.text))
         words += sum(bool(re.search(r"\w", word)) for word in prose.split())

@@ -130,7 +130,7 @@ def capstone_bytes(root: Path = ROOT) -> bytes:
 def header(day: Day) -> str:
     """Return the line under a lesson's title: `Day 5 · 120 minutes · medium · builds on Day 1 (Softmax)`."""
     by_topic = {other.topic: other for other in syllabus(None if day.own else day.root)}
-    needed = [by_topic[topic] for topic in day.prerequisites]
+    needed = sorted((by_topic[topic] for topic in day.prerequisites), key=lambda other: other.number)
     parts = [f"Day {day.number}", f"{day.minutes} minutes", day.difficulty]
     if needed:
         parts.append("builds on " + ", ".join(f"Day {other.number} ({other.title})" for other in needed))

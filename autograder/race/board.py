@@ -64,12 +64,12 @@ def machine() -> str:
 def commit() -> str:
     """Return the course's commit, with + if files differ from it. Return the course's version if git is missing."""
     try:
-        told = subprocess.run(
+        described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, timeout=20, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return f"version {__version__}"
-    return told.stdout.strip()
+    return described.stdout.strip()
 
 
 def add(folder: Path, entry: Entry) -> Path:

@@ -43,12 +43,12 @@ class Racer(RemoteStudent):
     def load(self, name: str, dtype: torch.dtype) -> Named:
         """Load a model in the worker before a run, so its bytes do not count as the engine's."""
         model = self.model(name, dtype=dtype)
-        self._line.ask("gradients", on=None, load=model)
+        self._session.ask("gradients", on=None, load=model)
         return model
 
     def defined(self, *names: str) -> list[str]:
         """Return the names among `names` that the cells have defined."""
-        return list(self._line.ask("defined", names=list(names)))
+        return list(self._session.ask("defined", names=list(names)))
 
     def bytes_at_first(self, name: str, *dtypes: torch.dtype) -> int:
         """Return the worker's bytes when it has loaded only its cells and a model, the model once in each of these dtypes."""
@@ -59,7 +59,7 @@ class Racer(RemoteStudent):
     def own_bytes(self) -> int:
         """Return the worker's own memory in bytes, without mapped files. 0 if the system does not report it."""
         try:
-            status = Path(f"/proc/{self._line.pid}/status").read_text(encoding="ascii")
+            status = Path(f"/proc/{self._session.pid}/status").read_text(encoding="ascii")
         except OSError:
             return 0
         sizes = [line.split()[1] for line in status.splitlines() if line.startswith(("RssAnon:", "RssShmem:"))]
@@ -223,21 +223,21 @@ def _take(new: Any, played: Played, open_: dict[str, Asked], now: float, max_run
     """Store the tokens that a step returned, with the time. Raises Disqualified for a token that belongs to no open request."""
     if not isinstance(new, list):
         raise Disqualified(f"step returned {type(new).__name__} instead of a list of (request_id, token_id)")
-    due: dict[str, Asked] = {}
+    advanced: dict[str, Asked] = {}
     for pair in new:
         match pair:
             case (str(request_id), int(token)) if not isinstance(token, bool):
                 pass
             case _:
                 raise Disqualified(f"step returned {ascii(pair)[:60]} instead of (request_id, token_id)")
-        each = open_.get(request_id) or due.get(request_id)
+        each = open_.get(request_id) or advanced.get(request_id)
         tokens = played.tokens.setdefault(request_id, [])
         if each is None or len(tokens) == each.max_tokens:
             raise Disqualified(f"step returned a token of request {ascii(request_id)[:60]}, which is unknown, complete or aborted")
-        due[request_id] = each
+        advanced[request_id] = each
         tokens.append(token)
         played.times.setdefault(request_id, []).append(now)
         if len(tokens) == each.max_tokens:
             del open_[request_id]
-    if len(due) > max_running:
-        raise Disqualified(f"a step returned tokens of {len(due)} requests, but max_running is {max_running}")
+    if len(advanced) > max_running:
+        raise Disqualified(f"a step returned tokens of {len(advanced)} requests, but max_running is {max_running}")

@@ -57,6 +57,33 @@ def benchmark():
     return gpu
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU: the part `machine` does not fail")
+def test_a_part_that_fails_or_takes_too_long_costs_no_other_and_each_is_saved_at_once(monkeypatch, tmp_path):
+    gpu, saved = benchmark(), []
+    monkeypatch.setattr(gpu, "RESULTS", tmp_path)
+    monkeypatch.setattr(gpu, "save", lambda name, result, page: saved.append((name, json.loads(json.dumps(result)), page)))
+    monkeypatch.setitem(gpu.LIMIT, "seven", 0.01)
+    result = gpu.measure(["machine", "launches", "seven"])
+    assert [(name, [*found]) for name, found, _ in saved] == [
+        ("gpu", ["machine"]), ("gpu", ["machine", "launches"]), ("gpu", ["machine", "launches", "seven"]),
+    ]  # fmt: skip
+    assert "CUDA" in result["machine"]["failed"]
+    assert result["launches"] == gpu.launches_of_a_step(gpu.SMOLLM2)
+    assert result["seven"] == {"failed": "not done after 0 s"}
+    assert f"The part `machine` failed: {result['machine']['failed']}" in saved[-1][2]
+
+
+def test_parts_that_are_not_named_keep_their_stored_results(monkeypatch, tmp_path):
+    gpu = benchmark()
+    (tmp_path / "gpu.json").write_text('{"truth": {"same_tokens": true}, "launches": {"failed": "once"}}', encoding="utf-8")
+    monkeypatch.setattr(gpu, "RESULTS", tmp_path)
+    monkeypatch.setattr(gpu, "save", lambda *_: None)
+    monkeypatch.setattr(gpu, "in_a_process", lambda name: (["a title", "pass", ""] if ":" in name else {"eager": 7}, ""))
+    assert gpu.measure(["launches"]) == {"truth": {"same_tokens": True}, "launches": {"eager": 7}}
+    assert set(gpu.measure([*gpu.PARTS, "checks"])) == {*gpu.PARTS, "checks"}
+
+
 def test_no_model_is_read_from_a_file():
     """The shape of SmolLM2 is written down; where its file is, the two are held against each other."""
     assert "smollm2\"" not in SCRIPT.read_text(encoding="utf-8")

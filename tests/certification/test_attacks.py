@@ -330,7 +330,7 @@ def test_a_check_and_a_submission_have_their_time_in_all(far):
     start = time.monotonic()
     assert judged(student, often) == "timeout"
     assert time.monotonic() - start < 20
-    student._line.budget.limits = dataclasses.replace(QUICK.limits, submission_seconds=0.01)
+    student._session.budget.limits = dataclasses.replace(QUICK.limits, submission_seconds=0.01)
     assert judged(student, lambda s: s.log_softmax(1)) == "timeout"
 
 

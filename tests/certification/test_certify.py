@@ -116,7 +116,7 @@ def test_an_interrupted_run_leaves_the_topics_that_it_has_judged(tmp_path, monke
     assert (told["right_passed"], told["wrong_killed"]) == (1, 1)
 
 
-def test_what_is_not_as_due_is_told_at_once_and_exit_1(tmp_path):
+def test_an_unexpected_judgement_is_reported_at_once_with_exit_status_1(tmp_path):
     folder = folder_with(tmp_path, wrong_in_name=RIGHT.replace("# RIGHT:", "# WRONG:"), right_in_name=WRONG.replace("# WRONG:", "# RIGHT:"))
     done = run("certify", "softmax", "--specimens", str(folder), "--json", "--seeds", "1")
     assert done.returncode == 1
@@ -153,15 +153,15 @@ def test_published_figures_need_a_commit(tmp_path, monkeypatch):
         who = ["-c", "user.name=ada", "-c", "user.email=ada@example.org"]
         subprocess.run(["git", *who, *words], cwd=tmp_path, check=True, capture_output=True)
 
-    (tmp_path / "docs").mkdir()
-    for name in ("docs/certification.json", "Makefile"):
+    (tmp_path / "docs" / "data").mkdir(parents=True)
+    for name in ("docs/data/certification.json", "Makefile"):
         (tmp_path / name).write_text("before")
     git("init")
     git("add", ".")
     git("commit", "-m", "Begin")
     monkeypatch.setattr(certify, "ROOT", tmp_path)
     certify.require_commit()
-    (tmp_path / "docs" / "certification.json").write_text("{}")
+    (tmp_path / "docs" / "data" / "certification.json").write_text("{}")
     certify.require_commit()  # its own file of figures may differ
     (tmp_path / "Makefile").write_text("")
     (tmp_path / "new.py").write_text("")
@@ -173,7 +173,7 @@ def test_published_figures_need_a_commit(tmp_path, monkeypatch):
 
 
 def test_the_published_figures_name_a_commit_of_this_history():
-    told = json.loads((ROOT / "docs" / "certification.json").read_text(encoding="utf-8"))
+    told = json.loads((ROOT / "docs" / "data" / "certification.json").read_text(encoding="utf-8"))
     for run in {repr(sorted(topic["run"].items())): topic["run"] for topic in told["topics"].values()}.values():
         found = subprocess.run(["git", "-C", ROOT, "merge-base", "--is-ancestor", run["commit"], "HEAD"], capture_output=True, text=True)
         if found.returncode and "true" in subprocess.run(

@@ -130,7 +130,7 @@ def test_what_there_was_no_time_for_is_counted_and_not_judged(repository, monkey
 
     def judge(specimen, *args, **how):
         seen.append(specimen)
-        return Judgement(specimen, as_due=True)
+        return Judgement(specimen, as_expected=True)
 
     monkeypatch.setattr(certify, "judge", judge)
     monkeypatch.setattr(certify, "needs_measuring", lambda judgement, *, briefly=False: False)
@@ -148,7 +148,7 @@ def test_what_there_was_no_time_for_is_counted_and_not_judged(repository, monkey
 
 def test_the_course_itself_is_read(monkeypatch, capsys):
     """Every topic has a commit or a reason, and the command says what it judged."""
-    monkeypatch.setattr(certify, "judge", lambda specimen, *args, **how: Judgement(specimen, as_due=True))
+    monkeypatch.setattr(certify, "judge", lambda specimen, *args, **how: Judgement(specimen, as_expected=True))
     monkeypatch.setattr(certify, "needs_measuring", lambda judgement, *, briefly=False: False)
     monkeypatch.setattr("sys.argv", ["autograder", "certify", "--changed", "--draw", "5"])
     with pytest.raises(SystemExit) as ended:

@@ -164,7 +164,7 @@ def test_nothing_of_a_version_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not any(line.strip() in said for line in each.source.split("\n")[2:] if len(line.strip()) > 8)
 
 
-@pytest.mark.parametrize("name", ["__class__", "__init__", "__setattr__", "_line", "_number", "type_name", "wire_tree", "_ask", "_own"])
+@pytest.mark.parametrize("name", ["__class__", "__init__", "__setattr__", "_session", "_number", "type_name", "wire_tree", "_ask", "_own"])
 @pytest.mark.parametrize("op", ["attr", "setattr"])
 def test_a_test_gets_and_sets_no_name_of_the_judges_own_object(name: str, op: str) -> None:
     """By its stack a test reaches the function that asks the judge, who would ask its own handle."""

@@ -24,7 +24,7 @@ def softmax_verdicts(function, **options):
     return run_checks("softmax", select("softmax", exercise="softmax", timing=False, **options), LocalStudent({"softmax": function}))
 
 
-def told(verdicts):
+def causes(verdicts):
     return [v.cause for v in verdicts if v.cause]
 
 
@@ -45,7 +45,7 @@ def test_a_known_mistake_is_named_once_and_the_other_checks_point_to_it():
     verdicts = softmax_verdicts(lambda x: torch.softmax(-x, dim=-1), hidden=False)
     failed = [v for v in verdicts if v.failed]
     assert len(failed) > 1
-    assert sum("matches a known mistake" in cause for cause in told(failed)) == 1
+    assert sum("matches a known mistake" in cause for cause in causes(failed)) == 1
     assert {v.same_as for v in failed if v.same_as} <= {failed[0].title}
 
 
@@ -53,13 +53,13 @@ def test_a_mistake_nobody_knows_gets_no_cause():
     """Half of one known mistake and half of another: single checks see known values, all together are nobody's."""
     verdicts = softmax_verdicts(lambda x: torch.softmax(x, dim=-1) * (1 + 0.37 * torch.arange(x.shape[-1]).to(x)), hidden=False)
     assert any(v.failed for v in verdicts)
-    assert told(verdicts) == []
+    assert causes(verdicts) == []
 
 
 def test_a_mistake_is_named_with_other_inputs_too():
     checks = select("softmax", exercise="softmax", timing=False)
     verdicts = run_checks("softmax", checks, LocalStudent({"softmax": lambda x: torch.softmax(-x, dim=-1)}), seed=12345)
-    assert sum("matches a known mistake" in cause for cause in told(verdicts)) == 1
+    assert sum("matches a known mistake" in cause for cause in causes(verdicts)) == 1
 
 
 def test_without_values_nothing_is_known():

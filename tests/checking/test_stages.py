@@ -31,7 +31,7 @@ def student(specimen: str | None = None) -> LocalStudent:
     return LocalStudent(namespace)
 
 
-def told(specimen: str) -> str | None:
+def cause_of(specimen: str) -> str | None:
     stages, want = block_stages(X, LAYER, CONFIG, POSITIONS)
     someone = student(specimen)
     with pytest.raises(CheckFailed) as failed:
@@ -53,13 +53,13 @@ def told(specimen: str) -> str | None:
     ],
 )
 def test_the_stage_that_differs_first_is_named(specimen, stage):
-    found = re.search(r"those of (.+) never", told(specimen) or "")
+    found = re.search(r"those of (.+) never", cause_of(specimen) or "")
     assert found
     assert found[1] == stage
 
 
 def test_what_was_computed_and_not_returned_is_told():
-    assert told("wrong_block_update_only.py") == (
+    assert cause_of("wrong_block_update_only.py") == (
         "The expected numbers of x with the update of feed_forward appear in your computation, but are not what comes back."
     )
 

@@ -51,8 +51,8 @@ def namespace_of(specimen: str, module: ModuleType = solutions.paging) -> dict:
     return namespace
 
 
-def told(namespace: dict, draw, play) -> tuple[str, list[str]]:
-    """(what is told of the failure, the story's lines)."""
+def failure_of(namespace: dict, draw, play) -> tuple[str, list[str]]:
+    """(the failure in words, the story's lines)."""
     rng = torch.Generator().manual_seed(0)
     student = LocalStudent(namespace)
     student.begin_check()
@@ -74,7 +74,7 @@ def test_the_story_of_a_block_that_is_free_too_soon():
     def play(student, story):
         play_pool(student, story, 4, keys=False)
 
-    _, lines = told(namespace_of("pool_free_at_the_first"), lambda rng: pool_story(rng, 30, keys=False), play)
+    _, lines = failure_of(namespace_of("pool_free_at_the_first"), lambda rng: pool_story(rng, 30, keys=False), play)
     assert [re.sub(r"\b[a-h]\b", "x", line) for line in lines] == [
         "pool = BlockPool(4)", "x = pool.take()", "x = x", "pool.share(x)", "pool.release(x)",
     ]  # fmt: skip
@@ -109,8 +109,8 @@ def test_a_story_of_a_fork_says_what_is_to_be_copied_and_why(due: str, instead: 
     story = [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)]
     with pytest.raises(CheckFailed) as failed:
         Sequences(6, 4).play(student, story)
-    what, told = failed.value.what.split(", after ")
-    assert told == f"`pool = BlockPool(6); {SHARED}`"
+    what, steps = failed.value.what.split(", after ")
+    assert steps == f"`pool = BlockPool(6); {SHARED}`"
     assert re.fullmatch(fact, f"{what} | {failed.value.expected} | {failed.value.got}"), failed.value
 
 
@@ -125,7 +125,7 @@ def test_no_story_tells_of_what_a_student_has_not_written():
 
 def test_a_story_can_be_replayed():
     namespace = namespace_of("sequence_no_copy_on_write")
-    what, lines = told(namespace, *sequences(False))
+    what, lines = failure_of(namespace, *sequences(False))
     assert "blocks_for" in what
     assert len(lines) <= 5
     exec("; ".join(lines), namespace)
@@ -136,7 +136,7 @@ def test_a_long_story_of_a_block_that_is_written_over_comes_down_to_its_five_ste
     needed = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
     noise = [("grow", "c", "c", 3), ("fork", "c", "d", 0), ("grow", "d", "d", 2), ("free", "d", "d", 0), ("truncate", "c", "c", 1)]
     story = [step for pair in zip(noise, needed, strict=True) for step in pair]
-    what, lines = told(namespace_of("sequence_rewrites_in_silence"), lambda rng: story, sequences(True)[1])
+    what, lines = failure_of(namespace_of("sequence_rewrites_in_silence"), lambda rng: story, sequences(True)[1])
     assert "length" in what
     assert len(lines) == 1 + 5 + 1  # the pool, five steps, and a start that is told in two lines
 
@@ -145,7 +145,7 @@ def test_a_schedule_can_be_replayed():
     """Of six requests those are left that it takes: one that ends, and keeps its blocks."""
     namespace = namespace_of("update_keeps_the_blocks", solutions.continuous_batching)
     given = Numbers(size=4, budget=8, max_running=2, room=2)
-    what, lines = told(namespace, lambda rng: arrivals(rng, 6), lambda student, story: play_schedule(student, story, given))
+    what, lines = failure_of(namespace, lambda rng: arrivals(rng, 6), lambda student, story: play_schedule(student, story, given))
     assert "num_free" in what
     assert sum(line.startswith("s.add") for line in lines) == 1
     exec("; ".join(lines), namespace)

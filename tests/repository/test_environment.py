@@ -11,6 +11,8 @@ from pathlib import Path
 
 import yaml
 
+from course.kit import torch_build
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -67,7 +69,14 @@ def test_the_development_group_holds_the_others():
 def test_conda_users_get_the_very_versions_that_are_tested():
     """The whole lock, not the direct dependencies alone: what these need in their turn would be as new as the day."""
     conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    assert conda == ["python=3.11", "pip", {"pip": ["-r requirements-dev.lock"]}]
+    assert conda == ["python=3.11", "pip", {"pip": [f"--extra-index-url {torch_build.PYTORCH}", "-r requirements-dev.lock"]}]
+
+
+def test_pages_name_the_version_of_torch_that_is_tested():
+    pages = [path for folder in ("docs", "autograder", "course") for path in (ROOT / folder).rglob("*.md")]
+    named = {path: re.findall(r"torch_build\.py (\d[\w.]*\w)", path.read_text(encoding="utf-8")) for path in pages}
+    assert sum(map(bool, named.values())) >= 2
+    assert {version for found in named.values() for version in found} == {lock("requirements.lock")["torch"]}
 
 
 # What is imported is declared: what comes along with something else may leave with it

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "course/start_here.md", "course/capstone/capstone.md", "docs/site/index.md")
+GLOBS = ("docs/*.md", "course/*/lesson.md")
+PACKAGES = ("autograder", "course", "solutions", "benchmarks")
 GENERATED = {"attacks.md", "certification.md", "cheat_sheet.md", "mutants.md", "numbers.md"}
 NOUNS = "time|day|number|integer|digit|list|tensor|text|data|function|notebook|submission|gradebook|database|rule|zip|file"
 OPENING = r"(?:^|(?<=[.!?] ))"
@@ -40,26 +43,27 @@ def faults(line: str, *, lesson: bool = False) -> list[str]:
 
 
 def pages(root: Path) -> Iterator[tuple[Path, int, str]]:
-    for path in [root / "README.md", *sorted(root.glob("docs/*.md")), *sorted(root.glob("course/*/lesson.md"))]:
+    """Lines of the pages written by hand, without indents and list markers; code blocks are left out."""
+    for path in [root / page for page in PAGES] + [path for found in GLOBS for path in sorted(root.glob(found))]:
         if path.name in GENERATED or not path.exists():
             continue
         fenced = False
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             fenced ^= line.lstrip().startswith("```")
             if not fenced:
-                yield path, number, line.removeprefix("- ")
+                yield path, number, re.sub(r"^(?:-|\d+\.) ", "", line.strip())
 
 
 def strings(root: Path) -> Iterator[tuple[Path, int, str]]:
-    """Docstrings of the packages, and the longer string literals of `autograder`: its messages."""
-    for package in ("autograder", "course/kit", "solutions", "benchmarks"):
+    """Docstrings of the packages, and their longer string literals: their messages."""
+    for package in PACKAGES:
         for path in sorted(root.joinpath(package).rglob("*.py")):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
             for node in ast.walk(tree):
                 if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
                     continue
-                if id(node) in alone or (package == "autograder" and node.value.count(" ") > 1):
+                if id(node) in alone or node.value.count(" ") > 1:
                     for number, line in enumerate(node.value.split("\n"), start=node.lineno):
                         yield path, number, line.strip()
 
@@ -93,9 +97,15 @@ def test_other_sentences_pass(sentence):
 def test_a_planted_sentence_is_named_with_file_and_line(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "page.md").write_text("# Page\n\nFine.\n```text\nbuilt anew\n```\nIt is built anew.\n")
+    (tmp_path / "CHANGELOG.md").write_text("- It is fixed.\n  What is old was written.\n")
     (tmp_path / "course" / "day01").mkdir(parents=True)
     (tmp_path / "course" / "day01" / "lesson.md").write_text("What is new is the order.\nThen mend the line.\n")
     (tmp_path / "autograder").mkdir()
     (tmp_path / "autograder" / "part.py").write_text('"""A part.\n\nWhat is kept.\n"""\nraise ValueError(f"{x!r} is no time: give one")\n')
+    (tmp_path / "solutions").mkdir()
+    (tmp_path / "solutions" / "part.py").write_text('raise ValueError("the port cannot be had")\n')
     lines = [":".join(fault.split(":")[:2]) for fault in faulty(tmp_path)]
-    assert lines == ["docs/page.md:7", "course/day01/lesson.md:2", "autograder/part.py:3", "autograder/part.py:5"]
+    assert lines == [
+        "CHANGELOG.md:2", "docs/page.md:7", "course/day01/lesson.md:2",
+        "autograder/part.py:3", "autograder/part.py:5", "solutions/part.py:1",
+    ]  # fmt: skip

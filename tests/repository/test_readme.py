@@ -52,7 +52,7 @@ def test_pictures_that_move_weigh_little():
         assert path.stat().st_size < 1.5e6, path.name
 
 
-def told(page, begins):
+def command_lines(page, begins):
     """Command lines that begin so, in a block or in a line of prose: [(its next word, its options)]."""
     lines = re.findall(rf"(?:^|`)\s*{begins}([\w./-]+)([^`\n#]*)", page.read_text(), re.MULTILINE)
     return [(name, re.findall(r"(?<!\S)--[a-z-]+", rest)) for name, rest in lines]
@@ -61,20 +61,21 @@ def told(page, begins):
 @pytest.mark.parametrize("page", SAID, ids=lambda p: p.parent.name + "/" + p.name)
 def test_the_commands_that_are_named_exist_with_these_options(page):
     commands = typer.main.get_command(app).commands
-    for name, options in told(page, "(?:.venv/bin/)?autograder "):
+    for name, options in command_lines(page, "(?:.venv/bin/)?autograder "):
         assert name in commands, f"autograder {name}"
         assert set(options) <= {option for each in commands[name].params for option in each.opts + each.secondary_opts} | {"--help"}, name
-    for name, options in told(page, r"(?:.venv/bin/)?(?:python )?benchmarks/"):
+    for name, options in command_lines(page, r"(?:.venv/bin/)?(?:python )?benchmarks/"):
         if name.endswith(".py"):
             source = (ROOT / "benchmarks" / name).read_text()
             assert all(f'"{option}"' in source for option in options), f"benchmarks/{name} {options}"
 
 
-def test_licence_and_version_are_the_same_wherever_they_are_told():
+def test_licence_version_and_authors_are_the_same_in_all_files():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     cited = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {project['version']}\n" in cited
     assert f"\nlicense: {project['license']}\n" in cited
+    assert [f'  - name: "{author["name"]}"' for author in project["authors"]] == re.findall(r"^  - name: .*$", cited, re.MULTILINE)
     assert project["version"] in (ROOT / "CHANGELOG.md").read_text()
     assert "Apache License\n" in (ROOT / "LICENSE").read_text()
 
@@ -133,22 +134,22 @@ LADDER = {"Day 7, float32": {1: 3.14}, "Day 10, float32": {1: 15.9}}
 def test_speeds_are_those_of_one_run_behind_one_length_of_prompt(tmp_path):
     write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}})
     write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
-    told = readme.figures(tmp_path)
-    assert [[cell.strip() for cell in line.split("|")[2:5]] for line in told.split("\n")[2:6]] == [
+    table = readme.figures(tmp_path)
+    assert [[cell.strip() for cell in line.split("|")[2:5]] for line in table.split("\n")[2:6]] == [
         ["33.0", "3.1", "–"], ["33.0", "15.9", "–"], ["33.0", "500", "1100"], ["33.0", "170", "380"],
     ]  # fmt: skip
-    assert "7000" not in told
+    assert "7000" not in table
     for name in ("ladder", "engine"):
-        assert f"[{name}](benchmarks/results/{name}.md) on machine of {name}" in told
+        assert f"[{name}](benchmarks/results/{name}.md) on machine of {name}" in table
 
 
 def test_a_run_that_has_everything_is_the_only_one_that_is_quoted(tmp_path):
     write(tmp_path, "ladder", **LADDER, **{"ours, quantized": {1: 400.0, 16: 900.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
     write(tmp_path, "engine", **{"ours, quantized": {1: 500.4, 16: 1100.0}, "llama.cpp, same file": {1: 170.0, 16: 380.0}})
-    told = readme.figures(tmp_path)
-    assert "machine of ladder" in told
-    assert "machine of engine" not in told
-    assert "load average" not in told, "the page that is linked to has it, beside what it is of"
+    table = readme.figures(tmp_path)
+    assert "machine of ladder" in table
+    assert "machine of engine" not in table
+    assert "load average" not in table, "the page that is linked to has it, beside what it is of"
 
 
 def test_what_was_not_measured_is_said_to_be_missing(tmp_path):
@@ -171,20 +172,20 @@ def test_grading_is_told_of_every_class_and_of_both_runs_of_stock(tmp_path):
         {"path": "stock", "count": 30, "seconds_per_submission": 5.0, "seconds": 150.0, "isolation": "no isolation"},
     ]
     (tmp_path / "grading.json").write_text(json.dumps({"machine": "m", "rows": rows}))
-    told = readme.grading(tmp_path)
-    assert [line.split(" | ", 1)[1] for line in told.split("\n")[2:6]] == [
+    table = readme.grading(tmp_path)
+    assert [line.split(" | ", 1)[1] for line in table.split("\n")[2:6]] == [
         "20 | 0.250 | 5 s | what level `namespaces` allows |", "3,000 | 0.100 | 5.0 minutes | what level `namespaces` allows |",
         "20 | 4.000 | 80 s | whatever its user can |", "30 | 5.000 | 2.5 minutes | whatever its user can |",
     ]  # fmt: skip
-    assert "4,000" not in told
+    assert "4,000" not in table
 
 
 def test_the_checks_that_the_seed_varies_are_as_many_as_are_told():
     every = [check for topic in known_topics() for check in load_checks(topic)]
     timed = [check for check in every if check.timing]
-    told = []
+    counts = []
     for hidden in (False, True):
         here = [check for check in every if check.hidden == hidden]
-        told += [sum("rng" in inspect.signature(check.function).parameters for check in here), len(here)]
-    stated = "{} of the {} visible checks, {} of the {} hidden ones, and the {} that measure speed".format(*told, len(timed))
+        counts += [sum("rng" in inspect.signature(check.function).parameters for check in here), len(here)]
+    stated = "{} of the {} visible checks, {} of the {} hidden ones, and the {} that measure speed".format(*counts, len(timed))
     assert stated in (ROOT / "docs" / "public_answers.md").read_text(), stated

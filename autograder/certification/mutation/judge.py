@@ -104,10 +104,10 @@ def run(
     mutants = [m for m in made if origin not in ("right", "all") or is_of(m.identity, REFERENCE) or drawn(m, share)]
     listed = equivalent.read(topic, folder)
     memory = Memory(topic)
-    due = [m for m in mutants if not memory.knows(m, listed=m.identity in listed)]
-    advance = begin(len(due)) if begin is not None else lambda: None
-    if due:
-        hold_the_unchanged(topic, {m.exercise for m in due})
+    unjudged = [m for m in mutants if not memory.knows(m, listed=m.identity in listed)]
+    advance = begin(len(unjudged)) if begin is not None else lambda: None
+    if unjudged:
+        hold_the_unchanged(topic, {m.exercise for m in unjudged})
 
     def judged(mutant: Mutant) -> tuple[Mutant, str | None]:
         killer = killed_by(mutant)
@@ -117,7 +117,7 @@ def run(
     to_measure = []
     try:
         with one_thread(), ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-            for mutant, killer in pool.map(judged, due):
+            for mutant, killer in pool.map(judged, unjudged):
                 if killer is None and timing_checks(mutant):
                     to_measure.append(mutant)
                 else:
@@ -266,7 +266,7 @@ def as_json(results: Iterable[Mutation]) -> dict[str, Any]:
 
 def counted(topics: dict[str, Any]) -> dict[str, Any]:
     kinds = ("made", "killed", "equivalent", "surviving", "left_out")
-    return {**{kind: sum(told.get(kind, 0) for told in topics.values()) for kind in kinds}, "topics": topics}
+    return {**{kind: sum(counts.get(kind, 0) for counts in topics.values()) for kind in kinds}, "topics": topics}
 
 
 def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
@@ -280,6 +280,6 @@ def joined(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
         raise CourseError(
             f"the file has results for --origin {was[0]} --share {was[1]}, not for {asked[0]} and {asked[1]}: give another file"
         )
-    topics = {name: {"run": run["run"], **told} for run in (older, newer) for name, told in run["topics"].items()}
+    topics = {name: {"run": run["run"], **counts} for run in (older, newer) for name, counts in run["topics"].items()}
     order = known_topics()
     return {**older, **newer, **counted({name: topics[name] for name in sorted(topics, key=order.index)})}

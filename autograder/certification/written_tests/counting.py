@@ -120,10 +120,10 @@ def main(exercises: list[str]) -> None:
     for exercise in exercises:
         which = task(exercise)
         titles = sort(which, [each for each in which.specimens if not each.right])
-        told = {name for names in which.rules.values() for name in names}
+        listed = {name for names in which.rules.values() for name in names}
         for name, found in titles.items():
             counts = all(found)
-            differs = "" if counts == (name in told) and (name in which.left_out) != counts else "  <- the task says otherwise"
+            differs = "" if counts == (name in listed) and (name in which.left_out) != counts else "  <- the task says otherwise"
             print(f"{exercise}: {name}: {'counts: ' + found[0] if counts else 'left out'}{differs}")
 
 

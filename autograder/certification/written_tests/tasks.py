@@ -84,5 +84,5 @@ def task(exercise: str) -> Task:
     """Return an exercise's task. Raises CourseError for an exercise without one."""
     if exercise not in names():
         raise CourseError(f"no test is asked for {exercise!r}; tests can be written for {', '.join(names())}")
-    told = tomllib.loads((FOLDER / f"{exercise}.toml").read_text(encoding="utf-8"))
-    return Task(told["topic"], exercise, {each["rule"]: each["versions"] for each in told["broken"]}, told["left_out"])
+    table = tomllib.loads((FOLDER / f"{exercise}.toml").read_text(encoding="utf-8"))
+    return Task(table["topic"], exercise, {each["rule"]: each["versions"] for each in table["broken"]}, table["left_out"])
