@@ -159,16 +159,15 @@ class ClassRun:
         from ..gradebook.booking import open_books
         from ..grading.run import different_days
 
-        with progress_bar("grading", len(self.tasks)) as advance, open_books(self.folder, different_days(self.tasks)) as writer:
-            records = self.grade(advance, writer.of(self.tasks))
+        with open_books(self.folder, different_days(self.tasks)) as writer:
+            records = self.grade(writer.of(self.tasks))
         return records, writer.failures
 
     def grade_through_nbgrader(self, days: Iterable[Day]) -> tuple[list[Record], Failures]:
         """Grade, then book all records by nbgrader's converters. Return the records and the booking failures."""
         from ..gradebook.booking import book_through_nbgrader
 
-        with progress_bar("grading", len(self.tasks)) as advance:
-            records = self.grade(advance)
+        records = self.grade()
         whole = [task for task, record in zip(self.tasks, records, strict=True) if record.infrastructure is None]
         with progress_bar("gradebook", len(whole)) as advance:
             return records, book_through_nbgrader(self.folder, days, whole, advance)
@@ -179,7 +178,7 @@ class ClassRun:
 
         return grade_all(
             self.tasks, self.options, self.folder.records, resume=self.resume, any_seed=self.any_seed,
-            progress=self.stopped.counting(len(self.tasks), *steps), executor=self.executor,
+            progress=self.stopped.counting(len(self.tasks), *steps), executor=self.executor, bar=progress_bar,
         )  # fmt: skip
 
 

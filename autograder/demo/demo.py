@@ -6,7 +6,6 @@ or tampered with, code that does not end or ends its own process, attacks on the
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dis
 import inspect
@@ -24,7 +23,7 @@ from ..certification.certify import Specimen, read_specimen
 from ..checking.runner import load_checks
 from ..grading.grade import Options
 from ..grading.records import ExerciseScore, Record
-from ..grading.run import grade_all
+from ..grading.run import Bar, grade_all, no_bar
 from ..grading.tasks import find_tasks
 from ..lessons import Day, lesson, release_notebook_path, solved_notebook, syllabus
 from ..lessons.marks import free_names
@@ -36,8 +35,6 @@ THE_STUDENTS = ("student", "s")
 """The names by which checks call the student's functions."""
 MARK = "made_by_autograder_demo.txt"
 Notebook = dict[str, Any]
-Bar = Callable[[str, int], contextlib.AbstractContextManager[Callable[..., None]]]
-"""A function that shows a step of the work and gives a function to call after each part of it."""
 
 
 @dataclass(frozen=True)
@@ -273,11 +270,6 @@ def answer(specimen: Specimen) -> str:
     return specimen.source.split("\n", 2)[2].strip("\n")
 
 
-@contextlib.contextmanager
-def no_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
-    yield lambda *ignored: None
-
-
 def demo_days() -> list[Day]:
     """Return the days that are complete: lesson, release, specimens."""
     return [
@@ -302,8 +294,7 @@ def run(folder: Path, days: list[Day], jobs: int = 0, bar: Bar = no_bar) -> list
         path.write_text(sample.content, encoding="utf-8")
     place = ClassFolder.of(folder / "submitted")
     tasks = list(find_tasks(place.submitted, days))
-    with bar("grading", len(tasks)) as step:
-        records = grade_all(tasks, Options(jobs=jobs), place.records, progress=step)
+    records = grade_all(tasks, Options(jobs=jobs), place.records, bar=bar)
     with bar("gradebook", len(tasks)) as step:
         failures = store(place, tasks, step)
     with bar("feedback", len(tasks)) as step:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from .. import __version__
@@ -23,8 +23,15 @@ from .timing_phase import time_task, timing_canary, timing_checks
 
 Progress = Callable[[int, int, Record], None]
 """A function called with (finished, all, record) after each record that is final."""
+Bar = Callable[[str, int], AbstractContextManager[Callable[..., None]]]
+"""A function that shows a step of the work, with its number of parts, and yields a function to call after each part."""
 SEED_BITS = 52
 """The number of bits of a seed: JSON and spreadsheets hold integers of this size exactly."""
+
+
+@contextmanager
+def no_bar(what: str, total: int) -> Iterator[Callable[..., None]]:
+    yield lambda *ignored: None
 
 
 def fresh_record(records: Path, task: Task, options: Options, *, any_seed: bool = False) -> Record | None:
@@ -67,13 +74,15 @@ def grade_all(
     any_seed: bool = False,
     progress: Progress | None = None,
     executor: Executor | None = None,
+    bar: Bar = no_bar,
 ) -> list[Record]:
     """Grade all tasks and return their records, in the order of the tasks. Raises InfrastructureFault, CourseError.
 
     Canaries of each day run first. Timing checks run last, in this process, one submission at a time.
     resume: reload finished records; any_seed: also records with another seed. executor: grades the tasks; None: this process does.
+    bar: shows the two steps, grading and the measurement of times.
     """
-    run = Run(tasks, options, records, progress)
+    run = Run(tasks, options, records, progress, bar)
     if resume:
         run.reload(any_seed=any_seed)
     if executor is not None and run.has_timing():
@@ -86,9 +95,9 @@ def grade_all(
 class Run:
     """One run over submissions: the tasks by number, the final records, and the records that wait for their timing checks."""
 
-    def __init__(self, tasks: Iterable[Task], options: Options, records: Path, progress: Progress | None = None) -> None:
+    def __init__(self, tasks: Iterable[Task], options: Options, records: Path, progress: Progress | None, bar: Bar) -> None:
         self.tasks = dict(enumerate(tasks))
-        self.options, self.folder, self.progress = options, records, progress
+        self.options, self.folder, self.progress, self.bar = options, records, progress, bar
         self.final: dict[int, Record] = {}
         self.timing_due: dict[int, Record] = {}
 
@@ -106,18 +115,22 @@ class Run:
             return
         executor = executor or Local()
         executor.prepare(different_days(tasks.values()), self.options)
-        with closing(executor.graded(tasks, self.options, self.store)) as graded:
+        with self.bar("grading", len(tasks)) as step, closing(executor.graded(tasks, self.options, self.store)) as graded:
             for number, record in graded:
                 self.note(number, record)
+                step()
 
     def time(self) -> None:
         """Run the pending timing checks, one submission at a time, with nothing beside them."""
         for day in different_days(self.tasks[number] for number in self.timing_due):
             timing_canary(day, self.options)
-        for number, untimed in list(self.timing_due.items()):
-            record = time_task(self.tasks[number], untimed, self.options)
-            self.store(record)
-            self.note(number, record)
+        due = list(self.timing_due.items())
+        with self.bar("measuring times", len(due)) as step:
+            for number, untimed in due:
+                record = time_task(self.tasks[number], untimed, self.options)
+                self.store(record)
+                self.note(number, record)
+                step()
 
     def in_order(self) -> list[Record]:
         """Return the final records in the order of the tasks."""

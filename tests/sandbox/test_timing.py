@@ -1,6 +1,8 @@
 """Checks that measure speed: the verdict's rule, the race itself, the lane in which grading runs them."""
 
 import dataclasses
+from collections import Counter
+from contextlib import contextmanager
 
 import pytest
 import torch
@@ -268,7 +270,14 @@ def test_speed_is_measured_after_all_else_and_once_for_each(tmp_path, with_timin
     def progress(done, total, record):
         due_first.append((record.student, record.timing_due))
 
-    records = grade_all(tasks, Options(), tmp_path / "records", progress=progress)
+    steps = Counter()
+
+    @contextmanager
+    def bar(what, total):
+        yield lambda: steps.update([(what, total)])
+
+    records = grade_all(tasks, Options(), tmp_path / "records", progress=progress, bar=bar)
+    assert steps == {("grading", 2): 2, ("measuring times", 2): 2}
     assert order == ["timing"] * 3  # the reference first, then each
     assert due_first == [("ada", False), ("bela", False)] or due_first == [("bela", False), ("ada", False)]
     for record in records:
