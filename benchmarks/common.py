@@ -33,8 +33,8 @@ def in_lines(value: Any, indent: str = "") -> str:
     return text[0] + "\n" + ",\n".join(lines) + f"\n{indent}" + text[-1]
 
 
-def save(name: str, result: dict[str, Any], text: str) -> None:
-    """Write results/<name>.json and results/<name>.md."""
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(in_lines(result) + "\n", encoding="utf-8")
-    (RESULTS / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+def save(name: str, result: dict[str, Any], text: str, results: Path = RESULTS) -> None:
+    """Write data/<name>.json and <name>.md in the folder of results."""
+    (results / "data").mkdir(parents=True, exist_ok=True)
+    (results / "data" / f"{name}.json").write_text(in_lines(result) + "\n", encoding="utf-8")
+    (results / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")

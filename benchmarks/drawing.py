@@ -1,6 +1,6 @@
 """The cost of drawing: tokens a second of the same prompt, greedy and with a sampler, by the engine and by llama.cpp.
 
-python benchmarks/drawing.py                        # three minutes; writes results/drawing.json and drawing.md
+python benchmarks/drawing.py                        # three minutes; writes results/drawing.md and its data
 python benchmarks/drawing.py --rounds 1 --new 16    # fewer tokens; writes nothing
 """
 

@@ -1,6 +1,6 @@
 """Every engine at every point, in one run: prefill and decode of SmolLM2, and the peaks of the machine in the same minute.
 
-python benchmarks/engine.py --budget 90     # all points, the small ones first, for 90 minutes; writes results/engine.json and engine.md
+python benchmarks/engine.py --budget 90     # all points, the small ones first, for 90 minutes; writes results/engine.md and its data
 python benchmarks/engine.py --budget 60     # and again: existing rows remain, the missing ones are measured now
 python benchmarks/engine.py --into mine.json --prompt 64 --batch 1 4 --contender "ours, float32" "ours, quantized"
 python benchmarks/engine.py --quick         # one small point, nothing written
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from common import RESULTS, ROOT, in_lines, machine
+from common import RESULTS, ROOT, machine, save
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -577,7 +577,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--new", type=int, default=33, help="new tokens of a row")
     parser.add_argument("--budget", type=float, default=120, help="minutes; what does not fit is listed as not measured")
     parser.add_argument("--longest", type=float, default=12, help="minutes that one contender may take at one point")
-    parser.add_argument("--into", type=Path, default=RESULTS / "engine.json", help="rows that are in it are not measured again")
+    parser.add_argument("--into", type=Path, default=RESULTS, help="folder of results; rows that are in it are not measured again")
     parser.add_argument("--quick", action="store_true", help="one point, nothing written")
     chosen = parser.parse_args()
     if chosen.quick:
@@ -606,15 +606,16 @@ def selected(
 def main() -> int:
     chosen = options()
     start = time.monotonic()
-    earlier = {"rows": [], "runs": []} if chosen.quick else known(chosen.into)
+    earlier = {"rows": [], "runs": []} if chosen.quick else known(chosen.into / "data" / "engine.json")
     rows: list[dict[str, Any]] = earlier["rows"]
     left_out: list[dict[str, Any]] = []
     run: dict[str, Any] = {"points": [], "machine": machine(), "versions": versions(), "products": {}, "formats": {}}
 
-    def save() -> None:
+    def store() -> None:
         if not chosen.quick:
             runs = [*earlier["runs"], *([run] if run["points"] else [])]
-            keep(chosen.into, {"machine": run["machine"], "runs": runs, "left_out": left_out, "rows": rows})
+            result = {"machine": run["machine"], "runs": runs, "left_out": left_out, "rows": rows}
+            save("engine", result, page(result), chosen.into)
 
     points = sorted(itertools.product(chosen.prompt, chosen.batch), key=lambda point: (point[0] * point[1], point))
     for T, B in points:
@@ -634,16 +635,10 @@ def main() -> int:
                 run["products"][dtype] = packed(dtype).products.line
         if LLAMA_OWN in names:
             run["formats"] = seconds_of_formats()
-        save()
+        store()
     print("\n".join([*verdict(rows), *not_measured(left_out)]))
-    save()
+    store()
     return 0
-
-
-def keep(path: Path, result: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(in_lines(result) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(page(result).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Everything that needs a GPU: correctness, decode throughput against batch, Day 12's kernel, Day 9's estimate, the checks for a GPU.
 
-python benchmarks/gpu.py                       # some minutes on one GPU; writes benchmarks/results/gpu.json and gpu.md
+python benchmarks/gpu.py                       # some minutes on one GPU; writes benchmarks/results/gpu.md and its data
 python benchmarks/gpu.py decode seven          # these parts only; the others keep their stored results
 python benchmarks/gpu.py --rehearse            # the same code for CUDA with small shapes, on a CUDA emulator; writes nothing
 
@@ -550,7 +550,7 @@ def in_a_process(name: str) -> tuple[Any, str]:
 
 def measure(names: list[str]) -> dict[str, Any]:
     """Run these parts one after the other, each in a process of its own, and save after each. Returns all figures."""
-    stored = RESULTS / "gpu.json"
+    stored = RESULTS / "data" / "gpu.json"
     result: dict[str, Any] = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() and set(names) < {*PARTS, "checks"} else {}
     for name in names:
         print(f"{name} ...", flush=True)

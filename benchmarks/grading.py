@@ -1,6 +1,6 @@
 """The same submissions through stock `nbgrader autograde`, through our nbgrader path and through our bulk path.
 
-python benchmarks/grading.py --count 20 200 2000     # writes benchmarks/results/grading.json and grading.md, in about ten minutes
+python benchmarks/grading.py --count 20 200 2000     # writes benchmarks/results/grading.md and its data, in about ten minutes
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The ladder that a student climbs, and the peers beside it, in one run: tokens a second of SmolLM2 after a prompt of 64.
 
-python benchmarks/ladder.py            # writes results/ladder.json and ladder.md; then `python -m autograder.site.readme` renews the README
+python benchmarks/ladder.py            # writes results/ladder.md and its data; then `python -m autograder.site.readme` renews the README
 python benchmarks/ladder.py --quick    # one round of few tokens, nothing written
 """
 

@@ -1,6 +1,6 @@
 """The loading of SmolLM2 from its GGUF file: the course's kit against transformers, in time and in memory.
 
-python benchmarks/load.py            # some minutes; writes benchmarks/results/load.json and load.md
+python benchmarks/load.py            # some minutes; writes benchmarks/results/load.md and its data
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """The tokens that the quantized engine changes: 200 texts, float32's greedy tokens, and how sure float32 was of each.
 
-python benchmarks/margins.py                        # two minutes of one core; writes results/margins.json and margins.md
+python benchmarks/margins.py                        # two minutes of one core; writes results/margins.md and its data
 python benchmarks/margins.py --texts 20             # fewer texts, nothing written
 """
 

@@ -1,6 +1,6 @@
 """The quantized engine against llama.cpp on the same file: tokens a second, and how far each is from float32.
 
-python benchmarks/quantized.py                      # all points, some 20 minutes; writes results/quantized.json and quantized.md
+python benchmarks/quantized.py                      # all points, some 20 minutes; writes results/quantized.md and its data
 python benchmarks/quantized.py --prompt 64 --batch 1 4     # some points; the others keep their rows
 python benchmarks/quantized.py --quick              # one point, nothing written
 """
@@ -153,7 +153,7 @@ def main() -> int:
         arguments.batch, arguments.prompt, arguments.new, arguments.length = [1], [64], 9, 64
     isa, threads = best_instruction_set(), torch.get_num_threads()
     model = QuantizedModel(paths.SMOLLM2, len(isa))
-    path = RESULTS / "quantized.json"
+    path = RESULTS / "data" / "quantized.json"
     rows = json.loads(path.read_text())["rows"] if path.exists() and not arguments.quick else []
     result = {"threads": threads, "isa": NAMES[isa], "llama": f"llama-cpp-python {importlib.metadata.version('llama-cpp-python')}"}
     result["quality"] = quality(model, arguments.length, threads)

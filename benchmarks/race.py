@@ -1,6 +1,6 @@
 """The spread of the race's score from race to race: the course's engine in the student's place, and the starting one.
 
-python benchmarks/race.py              # half an hour; writes benchmarks/results/race.json and race.md
+python benchmarks/race.py              # half an hour; writes benchmarks/results/race.md and its data
 python benchmarks/race.py --seeds 1    # a trial; writes nothing
 """
 

@@ -1,6 +1,6 @@
 """Two replicas behind a router, and chats that share one of four beginnings: routed by the beginning, and in turns.
 
-python benchmarks/replicas.py                        # about six minutes; writes benchmarks/results/replicas.json and replicas.md
+python benchmarks/replicas.py                        # about six minutes; writes benchmarks/results/replicas.md and its data
 python benchmarks/replicas.py --requests 8 --caches 4096   # a trial; writes nothing
 
 It needs HAProxy (on Debian: apt-get install haproxy). All requests go to 127.0.0.1.

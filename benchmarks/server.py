@@ -1,6 +1,6 @@
 """`make serve` under load, beside llama.cpp's own server on the same file if one is installed: waiting times at each rate.
 
-python benchmarks/server.py                       # some minutes; writes benchmarks/results/server.json and server.md
+python benchmarks/server.py                       # some minutes; writes benchmarks/results/server.md and its data
 python benchmarks/server.py --requests 8 --rates 1   # a trial; writes nothing
 
 llama.cpp's server is `llama-server` on the PATH, or else `pip install "llama-cpp-python[server]"`, which compiles for some minutes and

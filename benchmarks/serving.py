@@ -1,6 +1,6 @@
 """One trace of requests served in different ways: static batches, continuous batching with whole prompts, with prompts in chunks.
 
-python benchmarks/serving.py                      # 15 to 20 minutes; writes benchmarks/results/serving.json, serving.md and serving.svg
+python benchmarks/serving.py                      # 15 to 20 minutes; writes benchmarks/results/serving.md, serving.svg and their data
 python benchmarks/serving.py --requests 20        # the first 20 requests only; writes nothing
 python benchmarks/serving.py --page               # the page and the picture again, from the existing figures
 """
@@ -252,7 +252,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.clock == "processor" and given.threads > 1:
         parser.error("the processor clock counts every thread: --clock wall, or one thread")
     if given.page:
-        result = json.loads((RESULTS / "serving.json").read_text())
+        result = json.loads((RESULTS / "data" / "serving.json").read_text())
     else:
         torch.set_num_threads(given.threads)
         model = PackedModel(load_model(given.model).weights_only())

@@ -1,6 +1,6 @@
 """The fairness of timing checks: each check runs many times on correct and on slow versions, on a quiet and on a busy machine.
 
-python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.json and timing.md
+python benchmarks/timing.py --load quiet      # writes benchmarks/results/timing.md and its data
 python benchmarks/timing.py --load busy       # adds to them: as many busy processes beside it as there are cores
 python benchmarks/timing.py --load quiet --versions right --check test_a_step_hardly_grows    # only these rows again; the others remain
 python benchmarks/timing.py --load busy --at-once 2     # two of the rows at a time: sooner done, and busier still
@@ -163,7 +163,7 @@ def main() -> int:
     arguments = parser.parse_args()
     beside = ["nothing"] if arguments.load == "quiet" else [f"{os.cpu_count()} busy processes"]
     beside += [f"{arguments.at_once - 1} more such experiment"] if arguments.at_once > 1 else []
-    path = RESULTS / "timing.json"
+    path = RESULTS / "data" / "timing.json"
     wrong = 0
     with load(arguments.load), ProcessPoolExecutor(arguments.at_once, multiprocessing.get_context("spawn")) as pool:
         under_way = [pool.submit(experiment, *each, arguments.runs) for each in wanted_rows(arguments.versions, arguments.check)]

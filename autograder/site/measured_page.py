@@ -35,7 +35,7 @@ def page(names: Sequence[str], results: Path = RESULTS) -> str:
 
 
 def read(results: Path, name: str) -> dict[str, Any]:
-    return dict(json.loads((results / f"{name}.json").read_text(encoding="utf-8")))
+    return dict(json.loads((results / "data" / f"{name}.json").read_text(encoding="utf-8")))
 
 
 def decoding(figures: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def runs(results: Path) -> list[Run]:
     found = []
     for name in ("ladder", "engine", "quantized"):
         try:
-            measured = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+            measured = json.loads((results / "data" / f"{name}.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             continue
         behind = [row for row in measured["rows"] if row.get("prompt") == PROMPT]
@@ -105,7 +105,7 @@ def speed(tokens_a_second: float | None) -> str:
 
 def grading(results: Path) -> str:
     """Return a row for each graded class, with those graded by stock nbgrader, for a page in docs/."""
-    measured = json.loads((results / "grading.json").read_text(encoding="utf-8"))
+    measured = json.loads((results / "data" / "grading.json").read_text(encoding="utf-8"))
     lines = ["| | submissions | seconds each | the class | a submission can reach |", "|---|---:|---:|---:|---|"]
     for path, words in (("bulk", "`autograder grade`"), ("stock", "*stock nbgrader*")):
         for row in sorted((row for row in measured["rows"] if row["path"] == path), key=lambda row: row["count"]):

@@ -94,13 +94,14 @@ def test_a_run_goes_on_where_the_last_one_ended(engine, monkeypatch, tmp_path):
 
     monkeypatch.setattr(engine, "measured", measured)
     monkeypatch.setattr(engine, "roofs", lambda: ROOF)
-    into, names = tmp_path / "rows.json", ["transformers, float32", "ours, quantized"]
-    into.write_text(json.dumps({"rows": [{"engine": "of an earlier form"}]}))
+    stored, names = tmp_path / "data" / "engine.json", ["transformers, float32", "ours, quantized"]
+    stored.parent.mkdir()
+    stored.write_text(json.dumps({"rows": [{"engine": "of an earlier form"}]}))
 
     def go(*more):
-        monkeypatch.setattr(engine.sys, "argv", ["engine.py", "--into", str(into), "--prompt", "64", "--batch", "1", "4", *more])
+        monkeypatch.setattr(engine.sys, "argv", ["engine.py", "--into", str(tmp_path), "--prompt", "64", "--batch", "1", "4", *more])
         assert engine.main() == 0
-        return json.loads(into.read_text())
+        return json.loads(stored.read_text())
 
     assert go("--contender", names[0], "--budget", "0")["left_out"][0]["why"] == "the budget was spent"
     assert asked == []
@@ -110,7 +111,7 @@ def test_a_run_goes_on_where_the_last_one_ended(engine, monkeypatch, tmp_path):
     assert [engine.key(row) for row in result["rows"]] == sorted(map(engine.key, result["rows"]))
     assert len(result["rows"]) == 4
     assert result["left_out"] == []
-    assert into.with_suffix(".md").read_text() == engine.page(result).rstrip() + "\n"
+    assert (tmp_path / "engine.md").read_text() == engine.page(result).rstrip() + "\n"
 
 
 def test_the_repeating_prompts_repeat_and_the_prose_does_not(engine):

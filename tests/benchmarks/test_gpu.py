@@ -76,7 +76,8 @@ def test_a_part_that_fails_or_takes_too_long_costs_no_other_and_each_is_saved_at
 
 def test_parts_that_are_not_named_keep_their_stored_results(monkeypatch, tmp_path):
     gpu = benchmark()
-    (tmp_path / "gpu.json").write_text('{"truth": {"same_tokens": true}, "launches": {"failed": "once"}}', encoding="utf-8")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "gpu.json").write_text('{"truth": {"same_tokens": true}, "launches": {"failed": "once"}}', encoding="utf-8")
     monkeypatch.setattr(gpu, "RESULTS", tmp_path)
     monkeypatch.setattr(gpu, "save", lambda *_: None)
     monkeypatch.setattr(gpu, "in_a_process", lambda name: (["a title", "pass", ""] if ":" in name else {"eager": 7}, ""))
@@ -103,8 +104,8 @@ def test_launches_of_a_step_are_those_that_the_handbook_tells():
 
 
 def test_lessons_show_the_measured_figures():
-    """The tables of Days 11 and 12 are those of benchmarks/results/gpu.json, the worst rows included."""
-    measured = json.loads((ROOT / "benchmarks" / "results" / "gpu.json").read_text(encoding="utf-8"))
+    """The tables of Days 11 and 12 are those of benchmarks/results/data/gpu.json, the worst rows included."""
+    measured = json.loads((ROOT / "benchmarks" / "results" / "data" / "gpu.json").read_text(encoding="utf-8"))
     bandwidth, peak = measured["machine"]["bandwidth"], measured["machine"]["peak_flops"]
     day11, day12 = lesson("day11_batching"), lesson("day12_flash_attention")
     weights = measured["decode"].pop("weight_bytes")

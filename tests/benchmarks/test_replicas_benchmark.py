@@ -10,6 +10,7 @@ from autograder.serving.router import BEGINNING
 from course.kit import load_tokenizer, paths
 
 RESULTS = paths.ROOT / "benchmarks" / "results"
+DATA = RESULTS / "data" / "replicas.json"
 
 
 @pytest.fixture
@@ -18,9 +19,9 @@ def replicas(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("replicas")
 
 
-@pytest.mark.skipif(not (RESULTS / "replicas.json").exists(), reason="not measured yet: python benchmarks/replicas.py, six quiet minutes")
+@pytest.mark.skipif(not DATA.exists(), reason="not measured yet: python benchmarks/replicas.py, six quiet minutes")
 def test_the_page_is_what_the_figures_say(replicas) -> None:
-    result = json.loads((RESULTS / "replicas.json").read_text(encoding="utf-8"))
+    result = json.loads(DATA.read_text(encoding="utf-8"))
     assert [(row["cache"], row["route"]) for row in result["rows"]] == [(c, r) for c in replicas.CACHES for r in replicas.ROUTES]
     for row in result["rows"]:
         assert len(row["ttft_ms"]) == sum(row["at_each"]) == result["requests"] == replicas.REQUESTS

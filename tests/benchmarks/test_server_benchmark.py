@@ -19,7 +19,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_the_pages_are_what_the_figures_say(server) -> None:
-    result = json.loads((RESULTS / "server.json").read_text(encoding="utf-8"))
+    result = json.loads((RESULTS / "data" / "server.json").read_text(encoding="utf-8"))
     for rows in result["runs"].values():
         assert tuple(row["rate"] for row in rows) == server.RATES
         assert all(row["served"] + row["refused"] == server.REQUESTS for row in rows)

@@ -59,7 +59,7 @@ def test_nobody_is_seen_before_his_time_and_a_static_batch_waits_for_its_last(se
 
 
 def test_the_page_is_what_the_figures_say(serving, monkeypatch, tmp_path) -> None:
-    result = json.loads((serving.RESULTS / "serving.json").read_text(encoding="utf-8"))
+    result = json.loads((serving.RESULTS / "data" / "serving.json").read_text(encoding="utf-8"))
     jobs = serving.trace(serving.REQUESTS, 49_152, serving.RATE)
     assert result["arrivals"] == [job.arrival for job in jobs]
     assert [row["policy"] for row in result["rows"]] == list(serving.POLICIES)

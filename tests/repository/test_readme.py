@@ -125,7 +125,12 @@ def write(results: Path, name: str, **speeds: dict[int, float]) -> None:
         for batch, decode in of.items()
         for prompt in (512, 64, 2048)
     ]
-    (results / f"{name}.json").write_text(json.dumps({"machine": f"machine of {name}, load average 1.0", "rows": rows}))
+    put(results, name, {"machine": f"machine of {name}, load average 1.0", "rows": rows})
+
+
+def put(results: Path, name: str, measured: dict[str, object]) -> None:
+    (results / "data").mkdir(exist_ok=True)
+    (results / "data" / f"{name}.json").write_text(json.dumps(measured))
 
 
 LADDER = {"Day 7, float32": {1: 3.14}, "Day 10, float32": {1: 15.9}}
@@ -154,9 +159,9 @@ def test_a_run_that_has_everything_is_the_only_one_that_is_quoted(tmp_path):
 
 def test_what_was_not_measured_is_said_to_be_missing(tmp_path):
     write(tmp_path, "ladder", **{name: of for name, of in LADDER.items() if name != "Day 7, float32"})
-    (tmp_path / "engine.json").write_text('{"machine": "m", "rows": [{"engine": "engine", "prompt": 64, "batch": 1, "decode": 5.0}]}')
+    put(tmp_path, "engine", {"machine": "m", "rows": [{"engine": "engine", "prompt": 64, "batch": 1, "decode": 5.0}]})
     row = {"prompt": 64, "batch": 1, "decode_ours": 5.0, "decode_llama": 2.5, "prefill_ours": 8.0, "prefill_llama": 9.0}
-    (tmp_path / "quantized.json").write_text(json.dumps({"machine": "q", "rows": [row]}))
+    put(tmp_path, "quantized", {"machine": "q", "rows": [row]})
     lines = readme.figures(tmp_path).split("\n")
     assert lines[2].endswith("| not measured | not measured | – |")
     assert lines[4].endswith("| 8.0 | 5.0 | not measured |")
@@ -171,7 +176,7 @@ def test_grading_is_told_of_every_class_and_of_both_runs_of_stock(tmp_path):
         {"path": "nbgrader", "count": 4000, "seconds_per_submission": 0.5, "seconds": 2000.0, "isolation": "namespaces"},
         {"path": "stock", "count": 30, "seconds_per_submission": 5.0, "seconds": 150.0, "isolation": "no isolation"},
     ]
-    (tmp_path / "grading.json").write_text(json.dumps({"machine": "m", "rows": rows}))
+    put(tmp_path, "grading", {"machine": "m", "rows": rows})
     table = readme.grading(tmp_path)
     assert [line.split(" | ", 1)[1] for line in table.split("\n")[2:6]] == [
         "20 | 0.250 | 5 s | what level `namespaces` allows |", "3,000 | 0.100 | 5.0 minutes | what level `namespaces` allows |",

@@ -561,7 +561,7 @@ def test_every_function_of_the_course_is_in_the_index_with_its_exercise_and_its_
 
 def test_the_measured_figures_are_those_of_the_benchmarks():
     page = measured_page.page(["engine"])
-    told = json.loads((ROOT / "benchmarks" / "results" / "engine.json").read_text())
+    told = json.loads((ROOT / "benchmarks" / "results" / "data" / "engine.json").read_text())
     speed = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in told["rows"]}
     theirs = "llama.cpp, its fastest format"
     ratios = [speed["ours, quantized", *where] / speed[name, *where] for name, *where in speed if name == theirs]

@@ -1,7 +1,7 @@
 """Does days as somebody does who has just come: an empty work/, a real browser, one cell after another, each exercise left open at first,
 then wrong, then right. Says how long each day kept its user waiting, and what went otherwise than it should.
 
-    python -m tests.support.new_user                 # all days; writes benchmarks/results/days.json and days.md
+    python -m tests.support.new_user                 # all days; writes benchmarks/results/days.md and its data
     python -m tests.support.new_user day05 day06     # these; writes nothing
 
 The wrong version is the first of the exercise's own ones that loses a point, the right one the course's answer. Pictures of each day, at a
