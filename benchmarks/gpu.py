@@ -350,7 +350,7 @@ def flash(sizes: Sizes) -> Figures:
             "torch": lambda q=q, k=k, v=v: scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
         }
         if not sizes.rehearse:
-            from solutions.flash_triton import flash_attention_triton
+            from solutions.engine.flash_triton import flash_attention_triton
 
             for rows in (64, 128):
                 ways[f"kernel_{rows}"] = lambda q=q, k=k, v=v, rows=rows: flash_attention_triton(q, k, v, causal=True, q_block=rows)[0]

@@ -28,7 +28,7 @@ interprets = pytest.mark.skipif(
 NUMBERS = """
 import torch
 from solutions.flash_attention import flash_attention
-from solutions.flash_triton import flash_attention_triton
+from solutions.engine.flash_triton import flash_attention_triton
 source = torch.Generator().manual_seed(1)
 shapes = [
     # B, H, K, Tq, Tk, Dh, causal, q_block, k_block
@@ -68,7 +68,7 @@ refused("torch.float64", q.double(), k.double(), v.double(), causal=True)
 LAUNCHES = """
 import torch
 from solutions.flash_attention import flash_attention
-from solutions.flash_triton import flash_attention_triton
+from solutions.engine.flash_triton import flash_attention_triton
 source = torch.Generator().manual_seed(2)
 shapes = [
     # B, H, K, Tq, Tk, Dh, causal, q_block, k_block
@@ -91,7 +91,7 @@ for B, H, K, Tq, Tk, Dh, causal, q_block, k_block in shapes:
         assert worst[0] < tolerance and worst[1] < 2e-5, (B, H, K, Tq, Tk, Dh, causal, dtype, worst)
 """
 COMPILES = """
-from solutions.flash_triton import compiled
+from solutions.engine.flash_triton import compiled
 for capability in (80, 90):
     for dtype in ("fp16", "bf16", "fp32"):
         for causal in (False, True):
@@ -125,7 +125,7 @@ def test_the_compiled_kernel_gives_what_day_12_gives():
 
 @interprets
 def test_the_comparison_says_how_far_it_is_from_exact():
-    printed = run("-m", "solutions.flash_triton", interpreted=True)
+    printed = run("-m", "solutions.engine.flash_triton", interpreted=True)
     rows = [line.split() for line in printed.splitlines()[1:]]
     assert len(rows) == 6
     assert all(float(error) < (2e-3 if row[6] == "float16" else 5e-6) for row in rows for error in row[7:])

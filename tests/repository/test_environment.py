@@ -100,7 +100,7 @@ WHO_NEEDS = {
     "benchmarks": ["docs", "dev", "llama"],
     "datasets": ["dev"],
     "solutions/engine/onnx_blocks.py": ["onnxruntime"],
-    "solutions/flash_triton.py": ["triton"],
+    "solutions/engine/flash_triton.py": ["triton"],
     "tests": ["dev"],
 }
 """Which extras, beside the course's own dependencies, somebody has installed who runs what lies there."""

@@ -5,8 +5,8 @@ One program of the grid is one tile of queries of one head; its scores, maximum,
 a group. Causal attention masks every tile, because a comparison costs a GPU next to nothing. Powers are of 2, which is what GPUs compute.
 
 The kernel needs the extra `triton`. Without a GPU, Triton's interpreter runs it in numpy, tile after tile and slowly: set
-TRITON_INTERPRET=1 before this is imported. `python -m solutions.flash_triton` compares it with Day 12's answer. Tillet, Kung and Cox
-2019; Dao 2023.
+TRITON_INTERPRET=1 before this is imported. `python -m solutions.engine.flash_triton` compares it with Day 12's answer. Tillet, Kung and
+Cox 2019; Dao 2023.
 """
 
 from __future__ import annotations
