@@ -66,8 +66,8 @@ def main() -> None:
     asked = parser.parse_args()
     before = contents()
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
-        told_apart, to_review = learn(topic, in_a_notebook(topic))
-        print(f"{topic}: {told_apart} mistakes can be told apart; {to_review} claims to review in specimens/{topic}/causes.json")
+        recognisable, to_review = learn(topic, in_a_notebook(topic))
+        print(f"{topic}: {recognisable} mistakes can be told apart; {to_review} claims to review in specimens/{topic}/causes.json")
     for names, write in PAGES.items():
         write()
         print(f"written: {names}")

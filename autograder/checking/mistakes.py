@@ -104,8 +104,8 @@ def tells(found: Profile) -> bool:
     """Return whether a profile is enough to recognise a mistake, because it has values, not only an exception or a missing result."""
     for kind, *rest in found.values():
         if kind == "fail" and rest and (values := rest[-1])[0] != "is":
-            told = values[-2] if len(values) >= 3 else None
-            if values[0] in ("text", "number") or (isinstance(told, list) and any(told)):
+            sums = values[-2] if len(values) >= 3 else None
+            if values[0] in ("text", "number") or (isinstance(sums, list) and any(sums)):
                 return True
     return False
 
@@ -220,10 +220,10 @@ def _sentence(text: str) -> str:
 
 def _tell_once(failed: list[Verdict]) -> None:
     """Report each piece of evidence only at the first check that met it."""
-    told: dict[tuple[str, ...], str] = {}
+    first_titles: dict[tuple[str, ...], str] = {}
     for verdict in failed:
         for evidence in _evidence(verdict):
-            first = told.setdefault(evidence, verdict.title)
+            first = first_titles.setdefault(evidence, verdict.title)
             if first != verdict.title:
                 verdict.cause, verdict.same_as = None, verdict.same_as or first
 

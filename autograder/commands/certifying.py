@@ -161,8 +161,8 @@ def learn_mistakes(topic: str | None, jobs: int | None) -> None:
 
     for each in c.specimen_topics(SPECIMENS, topic):
         with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:
-            told_apart, to_review = learn(each, c.in_a_notebook(each, jobs=jobs, progress=advance))
-        say(f"{each}: {told_apart} mistakes can be told apart; {to_review} claims to review in specimens/{each}/causes.json")
+            recognisable, to_review = learn(each, c.in_a_notebook(each, jobs=jobs, progress=advance))
+        say(f"{each}: {recognisable} mistakes can be told apart; {to_review} claims to review in specimens/{each}/causes.json")
         for claim, files in read_claims(each)[1].items():
             say(f"  {claim}\n    {', '.join(files)}")
 

@@ -176,10 +176,10 @@ class CheckItem(pytest.Item):
 
         error = excinfo.value
         if isinstance(error, Lost):
-            return Told(self, *error.args)
+            return FailureReport(self, *error.args)
         if isinstance(error, CourseError | InfrastructureFault):
             whose = "" if isinstance(error, CourseError) else "no verdict on your work, because of a fault of the machine or the course: "
-            return Told(self, whose + str(error), [whose + str(error)])
+            return FailureReport(self, whose + str(error), [whose + str(error)])
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -190,7 +190,7 @@ class Lost(Exception):
     """The error of a check that does not pass. args: the check's message, and the lines of the report about it."""
 
 
-class Told:
+class FailureReport:
     """The form in which pytest shows a failed check: the report, and the message as one line at the end of the run."""
 
     def __init__(self, item: CheckItem, message: str, lines: list[str]) -> None:

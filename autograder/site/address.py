@@ -14,16 +14,16 @@ PROJECT = ROOT / "pyproject.toml"
 
 def repository(project: Path = PROJECT) -> str:
     """Return the repository's address without a slash at its end; empty if it is unknown."""
-    return _told("repository", "COURSE_REPOSITORY", project).rstrip("/")
+    return _address("repository", "COURSE_REPOSITORY", project).rstrip("/")
 
 
 def site(project: Path = PROJECT) -> str:
     """Return the site's address with a slash at its end, so a page's path can follow; empty if it is unknown."""
-    found = _told("site", "COURSE_SITE", project).rstrip("/")
+    found = _address("site", "COURSE_SITE", project).rstrip("/")
     return found and f"{found}/"
 
 
-def _told(name: str, variable: str, project: Path) -> str:
+def _address(name: str, variable: str, project: Path) -> str:
     """Return an address from the environment (a forge sets it), else from `[project.urls]`. Raises CourseError if it is invalid."""
     urls = tomllib.loads(project.read_text(encoding="utf-8"))["project"].get("urls", {})
     found = os.environ.get(variable) or urls.get(name, "")

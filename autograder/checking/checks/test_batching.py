@@ -581,7 +581,7 @@ def test_weights_that_change(student, rng):
 
 
 def batch_on_meta(student, prompts, eos):
-    """Fail if a tensor of a run is not where the model is, or where it is told to go."""
+    """Fail if a tensor of a run is not where the model is, or where it must be."""
     for there, device in (("cpu", "meta"), ("meta", None)):
         options = {"max_new_tokens": 3, "temperature": 0.0, "eos_token_id": eos, "device": device}
         rehearsal = student.generate_batch.on_meta(student.model(TINY, device=there), prompts, **options)

@@ -818,7 +818,7 @@ def test_seconds_by_hand(student, hand):
             ),
             (sum(max(weight + m * kv, n * token) for n, m in chunks), "The weights are read once a step, and not once a request."),
         ]
-        suspects = [(value, told) for value, told in suspects if abs(value - want) > 1e-3]
+        suspects = [(value, cause) for value, cause in suspects if abs(value - want) > 1e-3]
         got = student.step_seconds(chunks, weight_seconds=weight, token_seconds=token, kv_seconds=kv, _unchanged=True)
         close(got, want, atol=1e-6, what=f"wrong milliseconds for {chunks}", suspects=suspects)
 

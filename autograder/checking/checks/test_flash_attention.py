@@ -300,7 +300,7 @@ def compared(student, q, k, v, causal, q_block, k_block):
     if causal and q.shape[2] < k.shape[2]:
         suspects.append((dense(q, k, v, causal=True, first=0), "The mask is aligned at the start: the position of query 0 is Tk - Tq."))
     what = f" for q {tuple(q.shape)}, k {tuple(k.shape)}, causal {causal}, tiles of {q_block} by {k_block}"
-    outs, lses = ([(wrong[i], told) for wrong, told in suspects] for i in (0, 1))
+    outs, lses = ([(wrong[i], cause) for wrong, cause in suspects] for i in (0, 1))
     close(out, want_out, atol=1e-9, rtol=1e-9, what="wrong out" + what, dtype=q.dtype, suspects=outs)
     close(lse, want_lse, atol=1e-9, rtol=1e-9, what="wrong lse" + what, dtype=q.dtype, suspects=lses)
 

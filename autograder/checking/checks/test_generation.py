@@ -385,10 +385,10 @@ def test_defaults(student):
     model = Toy(always([8.1, *(-1e-4 * i for i in range(4_095))]))
     idx = torch.zeros(1_000, 1, dtype=torch.int64)
     plain = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
-    told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
+    defaults = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
     again = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4))
     equal(again, plain, what="two generators in the same state gave different tokens")
-    got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4), **told)
+    got = generated(student, model, idx, max_new_tokens=1, block_size=ROOMY, generator=student.generator(4), **defaults)
     equal(plain, got, what="the defaults give other tokens than temperature=1.0 and None for the rest, from the same generator state")
 
 
@@ -700,6 +700,6 @@ def test_stream_defaults(student):
     model, options = always([6.9, *(-1e-4 * i for i in range(1_023))]), {"max_new_tokens": 600, "block_size": 1}
     plain = streamed(student, model, [0], generator=student.generator(4), **options)
     equal(len(plain), 600, what="wrong number of tokens with max_new_tokens 600 and no EOS")
-    told = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
-    got = streamed(student, model, [0], generator=student.generator(4), **told, **options)
+    defaults = {"temperature": 1.0, "top_k": None, "top_p": None, "eos_token_id": None}
+    got = streamed(student, model, [0], generator=student.generator(4), **defaults, **options)
     equal(plain, got, what="the defaults give other tokens than temperature=1.0 and None for the rest, from the same generator state")

@@ -434,8 +434,8 @@ def test_written_by_hand(student, hand):
     close(minimum, [case["minimum"]], what="wrong minimum in the block")
     close(scale, [case["scale"]], what="wrong scale in the block")
     unrounded = ((x.double() - x[0].double()) / (0.31 / 15)).round()
-    told = "These are the numbers for the minimum before float16 rounded it. A reader of the block has only the rounded minimum."
-    same(q, torch.tensor(case["q"]), "wrong numbers in the block", suspects=[(unrounded, told)])
+    cause = "These are the numbers for the minimum before float16 rounded it. A reader of the block has only the rounded minimum."
+    same(q, torch.tensor(case["q"]), "wrong numbers in the block", suspects=[(unrounded, cause)])
 
 
 @checks("write_q4_1", weight=2)
@@ -588,11 +588,11 @@ def test_the_matrix_is_never_whole(student, rng):
 def test_an_integer_product_by_hand(student, hand):
     """x in 8 bits times a matrix of one group and two rows, worked out by hand"""
     case = hand["linear"]
-    told = "This is the product with x as it is: here x is quantized too."
+    cause = "This is the product with x as it is: here x is quantized too."
     got = student.int8_linear(*linear_case(case), _unchanged=True)
     exact = torch.tensor(case["y"])  # an x that is quantized in another way comes close to it
     as_it_is = isinstance(got, torch.Tensor) and got.shape == exact.shape and torch.allclose(got.float(), exact, rtol=1e-6)
-    close(got, torch.tensor(case["y_int8"]), dtype=torch.float32, what="wrong product", suspects=[(exact, told)] if as_it_is else ())
+    close(got, torch.tensor(case["y_int8"]), dtype=torch.float32, what="wrong product", suspects=[(exact, cause)] if as_it_is else ())
 
 
 def integer_product(x, q, scale, minimum):

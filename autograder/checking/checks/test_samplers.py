@@ -941,8 +941,8 @@ def test_next_token_default_settings(student):
     # Of 4,096 tokens, no two of them equal, one holds half: a temperature of 1.01 draws another token in 1 of 50 rows, or more.
     logits = row([8.1, *(-1e-4 * i for i in range(4_095))]).repeat(1_000, 1)
     plain = token_ids(student.sample_next_token(logits, generator=student.generator(4)), 1_000)
-    told = {"temperature": 1.0, "top_k": None, "top_p": None, "generator": student.generator(4)}
-    got = student.sample_next_token(logits, **told)
+    options = {"temperature": 1.0, "top_k": None, "top_p": None, "generator": student.generator(4)}
+    got = student.sample_next_token(logits, **options)
     equal(plain, got, what="from the same generator state, not the tokens that come with temperature 1 and None")
     g = student.generator(6)
     reaches_every_token(lambda x: student.sample_next_token(x, generator=g))

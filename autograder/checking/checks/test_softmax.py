@@ -105,8 +105,8 @@ def test_softmax_rows_far_apart(student, hand):
     """a row around 1000 beside a row around -1000: the probabilities of both rows are right"""
     case = hand["rows_far_apart"]
     lost = [case["probs"][0], [math.nan, math.nan]]
-    told = "The second row is 0 / 0: all of its exponentials are 0. Each row needs a maximum of its own."
-    close(student.softmax(torch.tensor(case["logits"])), case["probs"], atol=3e-4, suspects=[(torch.tensor(lost), told)])
+    cause = "The second row is 0 / 0: all of its exponentials are 0. Each row needs a maximum of its own."
+    close(student.softmax(torch.tensor(case["logits"])), case["probs"], atol=3e-4, suspects=[(torch.tensor(lost), cause)])
     logits = torch.tensor([case["logits"], [[1.0, 0.0], [900.0, 901.0]]])
     close(student.softmax(logits), softmax64(logits), atol=3e-4, what="wrong values for two sentences of two rows")
 
@@ -272,8 +272,8 @@ def test_log_softmax_of_the_barely_representable(student):
     """log probabilities from -87 to -103, where a float32 probability has lost digits, are right to 1e-4"""
     gaps = torch.tensor([[0.0, -87.5, -93.25, -99.5, -103.0]])
     lossy = softmax64(gaps).float().log()
-    told = "These are logarithms of rounded probabilities. Subtract the logarithm of the sum from the gap: no probability is needed."
-    close(student.log_softmax(gaps), gaps, atol=1e-4, rtol=0.0, suspects=[(lossy, told)])
+    cause = "These are logarithms of rounded probabilities. Subtract the logarithm of the sum from the gap: no probability is needed."
+    close(student.log_softmax(gaps), gaps, atol=1e-4, rtol=0.0, suspects=[(lossy, cause)])
 
 
 @checks("log_softmax")

@@ -122,8 +122,8 @@ def min_p_slips(logits, min_p):
         ([probs], "These are all probabilities: nothing was cut."),
     ]
     if absolute:
-        told = "These are the tokens of at least min_p itself; the threshold is min_p times the row's highest."
-        slips.append(([kept_only(probs, absolute)], told))
+        cause = "These are the tokens of at least min_p itself; the threshold is min_p times the row's highest."
+        slips.append(([kept_only(probs, absolute)], cause))
     return slips
 
 
@@ -168,8 +168,8 @@ def test_min_p_rows_have_their_own_threshold(student):
     rows = torch.tensor([unsure, sure])
     want = torch.tensor([kept_only(unsure, range(6)), kept_only(sure, {0})])
     shared = torch.tensor([kept_only(unsure, range(4)), kept_only(sure, {0})])  # all rows against 0.1 x 0.91
-    told = "The threshold of the whole batch's best token cuts every row: each row has its own (dim=-1, keepdim=True)."
-    close(student.min_p_probs(rows.log(), 0.1, _unchanged=True), want, suspects=[(shared, told)])
+    cause = "The threshold of the whole batch's best token cuts every row: each row has its own (dim=-1, keepdim=True)."
+    close(student.min_p_probs(rows.log(), 0.1, _unchanged=True), want, suspects=[(shared, cause)])
     close(student.min_p_probs(rows.flip(0).log(), 0.1), want.flip(0))
 
 
@@ -238,9 +238,9 @@ def typical_slips(probs, mass):
         (kept(lambda i: -distance(i)), "This is what the order from the largest distance down keeps."),
         (short, "The token with which the mass is reached is missing: it is kept too."),
     ]
-    for tokens, told in unlike:
+    for tokens, cause in unlike:
         if tokens and set(tokens) != set(right) and len(tokens) < len(probs):
-            slips.append(([kept_only(probs, tokens)], told))
+            slips.append(([kept_only(probs, tokens)], cause))
     return slips
 
 
@@ -554,8 +554,8 @@ def test_frequency_counts_in_half_precision(student):
     logits = torch.tensor([[1.0, 2.0]], dtype=torch.float16)
     got = student.apply_frequency_presence(logits, torch.tensor([[1] * 3001]), 0.001, 0.0)
     still = torch.tensor([[1.0, 2.0 - 2.048]], dtype=torch.float16)
-    told = "The count stood still at 2,048, for float16 has no 2,049: count in float32 or in whole numbers."
-    close(got, [[1.0, 2.0 - 3.001]], atol=2e-3, suspects=[(still, told)])
+    cause = "The count stood still at 2,048, for float16 has no 2,049: count in float32 or in whole numbers."
+    close(got, [[1.0, 2.0 - 3.001]], atol=2e-3, suspects=[(still, cause)])
     # 257 times 1/257 is 1, which bfloat16 holds exactly; 256 times it is 0.996, which it can tell from 1.
     got = student.apply_frequency_presence(torch.tensor([[1.0, 2.0]], dtype=torch.bfloat16), torch.tensor([[0] * 257]), 1 / 257, 0.0)
     cause = "The count became 256, for bfloat16 has no 257: count in float32 or in whole numbers."

@@ -212,8 +212,8 @@ def test_feed_forward_keeps_dtype_and_device(student, rng):
 def test_feed_forward_of_other_matrices(student, rng):
     """x and matrices are overwritten between two calls: the second result is new, and the first result does not change"""
     calls = [(torch.randn(2, 3, 4, generator=rng), *_swiglu(rng, 4, 6)) for _ in range(2)]
-    told = ("wrong values of the first call after a second call", "the same tensors hold other numbers, and the result is wrong")
-    for (x, gate, up, down), got, what in zip(calls, student.feed_forward.again(*map(list, calls)), told, strict=True):
+    messages = ("wrong values of the first call after a second call", "the same tensors hold other numbers, and the result is wrong")
+    for (x, gate, up, down), got, what in zip(calls, student.feed_forward.again(*map(list, calls)), messages, strict=True):
         close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=1e-4, what=what)
 
 
@@ -228,7 +228,7 @@ def _mistaken(x: torch.Tensor, gate: torch.Tensor, up: torch.Tensor, down: torch
         (F.silu(z), "up x is left out."),
         (z.sigmoid() * u, "This is the sigmoid of the gate; silu(z) = z * sigmoid(z)."),
     ]
-    suspects = [(F.linear(inner, down), told) for inner, told in found]
+    suspects = [(F.linear(inner, down), cause) for inner, cause in found]
     if gate.shape[0] == gate.shape[1]:
         plain = (F.silu(x @ gate) * (x @ up)) @ down
         suspects += [(plain, "The matrices are used as they are: rows are outputs, so each is transposed, x @ gate.T.")]
@@ -293,10 +293,10 @@ def test_block_never_looks_ahead(student, rng):
         x2 = x.clone()
         x2[:, changed] += 3.0
         after = student.decoder_block(x2, layer, config, positions)
-        told = f"token {changed} of {T} was changed"
-        close(after[:, :changed], before[:, :changed], atol=1e-5, what=f"{told}, and results before it changed")
+        message = f"token {changed} of {T} was changed"
+        close(after[:, :changed], before[:, :changed], atol=1e-5, what=f"{message}, and results before it changed")
         for later in range(changed, T):
-            that(not torch.allclose(after[:, later], before[:, later]), f"{told}, and the result of token {later} did not change")
+            that(not torch.allclose(after[:, later], before[:, later]), f"{message}, and the result of token {later} did not change")
     layer.q_proj, layer.k_proj = 300 * layer.q_proj, 300 * layer.k_proj  # scores of tens of thousands
     x, positions = torch.randn(2, 6, config.hidden_size, generator=rng), torch.arange(6)
     before = student.decoder_block(x, layer, config, positions)
@@ -343,8 +343,8 @@ def test_block_of_a_long_text(student, rng):
         layer, x = small_layer(rng, config, dtype), torch.randn(2, 4, config.hidden_size, generator=rng).to(dtype)
         want = block_stages(x, layer, config, positions)[1]
         got = student.decoder_block(x, layer, config, positions)
-        told = f"wrong values with positions 4095, 4097, 4098, 4099 in {str(dtype).removeprefix('torch.')}"
-        close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=told)
+        message = f"wrong values with positions 4095, 4097, 4098, 4099 in {str(dtype).removeprefix('torch.')}"
+        close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=message)
 
 
 @checks("decoder_block")
@@ -353,8 +353,8 @@ def test_block_of_other_weights(student, rng):
     config, positions = small_config(), torch.arange(3)
     calls = [(torch.randn(2, 3, config.hidden_size, generator=rng), small_layer(rng, config)) for _ in range(2)]
     here = [[x, student.LayerWeights(**vars(layer)), config, positions] for x, layer in calls]
-    told = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
-    for (x, layer), got, what in zip(calls, student.decoder_block.again(*here), told, strict=True):
+    messages = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
+    for (x, layer), got, what in zip(calls, student.decoder_block.again(*here), messages, strict=True):
         close(got, block_stages(x, layer, config, positions)[1], atol=1e-4, what=what)
 
 
@@ -693,8 +693,8 @@ def run_with_readings(
     stages, want = hidden_states(weights, config, ids, positions, masks)
     for (layer, heads), due in zip(calls, stages, strict=True):
         _same_heads(heads, due, f" in layer {layer}", dtype=dtype, atol=atol)
-    told = f"wrong values after {L} layers and the final norm"
-    close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=told)
+    message = f"wrong values after {L} layers and the final norm"
+    close(got, want, atol=atol, rtol=0.05 if atol > 0.01 else 1e-5, dtype=dtype, what=message)
 
 
 def hidden_states(weights: Weights, config: Config, ids: torch.Tensor, positions: torch.Tensor, masks: list[torch.Tensor]):

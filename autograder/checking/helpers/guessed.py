@@ -242,7 +242,7 @@ def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) ->
     The sentence names the mistake.
     """
     texts, end = [], idx.shape[1] + limit
-    for too_many, told in (
+    for too_many, cause in (
         (None, "The keys of refused guesses are still in the cache: truncate it after every round."),
         (1, "After a refused guess the cache holds 1 token too many: it has to hold the text without its newest token."),
     ):
@@ -257,7 +257,7 @@ def without_rollback(model: Any, idx: Tensor, draft: Any, limit: int, k: int) ->
             ids += best[: kept + 1]
             if too_many:
                 cache.counts = [min(cache.length, len(ids) - 1 + too_many)] * len(cache.counts)
-        texts.append((ids[idx.shape[1] : end], told))
+        texts.append((ids[idx.shape[1] : end], cause))
     return texts
 
 

@@ -290,7 +290,7 @@ def attended_wrongly(x: Tensor, layer: LayerWeights, config: Config, positions: 
 def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
     """Return suspects (result, sentence): a rank without the token's row adds another row of its part, instead of 0."""
     size = len(table) // world
-    told = "A rank that does not have a token's row has added another row of its part: it has to add 0."
+    cause = "A rank that does not have a token's row has added another row of its part: it has to add 0."
     local = [(cut(table, rank, world, 0), ids - rank * size) for rank in range(world)]
 
     def first(place: Tensor) -> Tensor:
@@ -298,7 +298,7 @@ def with_other_rows(table: Tensor, ids: Tensor, world: int) -> Suspects:
 
     kinds = (lambda place: place.clamp(0, size - 1), lambda place: place % size, first)
     found = [torch.stack([part[kind(place)] for part, place in local]).sum(dim=0) for kind in kinds]
-    return [(rows, told) for rows in found if not torch.equal(rows, table[ids])]  # one rank has every row: there is none to add
+    return [(rows, cause) for rows in found if not torch.equal(rows, table[ids])]  # one rank has every row: there is none to add
 
 
 def fed(x: Tensor, layer: LayerWeights) -> Tensor:

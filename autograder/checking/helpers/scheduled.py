@@ -206,7 +206,7 @@ def clocked(
 # ---- the student's side --------------------------------------------------------------------------------------------
 
 
-class Told(Played):
+class SchedulerScript(Played):
     """A story of a scheduler. Its requests are known by labels, and checks compare labels."""
 
     def __init__(self, desk: Desk) -> None:
@@ -224,8 +224,8 @@ class Told(Played):
             options["eos_token_id"] = row.eos
         if row.output:
             options["output"] = list(row.output)
-        told = "".join(f", {name}={value}" for name, value in options.items())
-        self.write(f"{row.label} = Request({row.prompt}, {row.new}{told})")
+        arguments = "".join(f", {name}={value}" for name, value in options.items())
+        self.write(f"{row.label} = Request({row.prompt}, {row.new}{arguments})")
         result = self.look(self.story.call("Request", list(row.prompt), row.new, **options), "Request(...)")
         self.requests[row.label] = result
         return result
@@ -318,7 +318,7 @@ class Board:
 
     def __init__(self, story: list[Step], *, num_blocks: int, size: int, budget: int, max_running: int, chunk: bool, **open_: bool) -> None:
         self.desk = Desk(num_blocks, size, budget, max_running, **open_)
-        self.played = Told(self.desk)
+        self.played = SchedulerScript(self.desk)
         self.rows: list[Row] = []
         self.plan: Chunks = []
         for kind, label, prompt, output, cached, fed, new, eos in story:
@@ -362,8 +362,8 @@ class Board:
             return
         request = played.request(row)
         sequence, name = played.call("PagedSequence", played.pool, desk.size), f"{row.label}.sequence"
-        told = f"{name} = PagedSequence(pool, {desk.size}); {name}.grow({cached}); publish_blocks({name}, {row.label}.tokens)"
-        played.write(told + (f"; {name}.grow({fed})" if chunk else ""))
+        line = f"{name} = PagedSequence(pool, {desk.size}); {name}.grow({cached}); publish_blocks({name}, {row.label}.tokens)"
+        played.write(line + (f"; {name}.grow({fed})" if chunk else ""))
         played.set(request, "sequence", sequence)
         row.blocks = []
         desk.grow(row, cached)
@@ -383,34 +383,34 @@ class Board:
         self.played.write(f"plan = Plan([{', '.join(f'({row.label}, {n})' for row, n in self.plan)}])")
         return self.played.call("Plan", pairs)
 
-    def call(self, name: str, *args: Any, told: str) -> Result:
-        self.played.write(told)
+    def call(self, name: str, *args: Any, line: str) -> Result:
+        self.played.write(line)
         return self.played.call(name, self.played.scheduler, *args)
 
     def preempt(self, which: int) -> None:
         if not self.desk.running:
             return
         row = self.desk.running[which % len(self.desk.running)]
-        self.call("preempt", self.played.requests[row.label], told=f"preempt(s, {row.label})")
+        self.call("preempt", self.played.requests[row.label], line=f"preempt(s, {row.label})")
         self.desk.preempt(row)
         self.end()
 
     def feed(self) -> None:
-        plan = self.call("feed_running", told="plan = feed_running(s)")
+        plan = self.call("feed_running", line="plan = feed_running(s)")
         chunks, preempted = self.desk.feed()
         self.played.look_at_plan(plan, chunks, preempted)
         self.end()
 
     def admit(self) -> None:
         plan = self.given_plan()
-        self.call("admit", plan, told="admit(s, plan)")
+        self.call("admit", plan, line="admit(s, plan)")
         self.desk.admit(self.plan)
         self.played.look_at_plan(plan, self.plan, [])
         self.end()
 
     def update(self, tokens: Sequence[int]) -> None:
         plan, said = self.given_plan(), [tokens[i % len(tokens)] for i in range(len(self.plan))]
-        ended = self.call("update", plan, said, told=f"update(s, plan, {said})")
+        ended = self.call("update", plan, said, line=f"update(s, plan, {said})")
         fed, want = list(self.plan), self.desk.update(self.plan, said)
         self.played.named(ended, want, "update gives other requests than those that ended")
         self.played.look_at_plan(plan, fed, [])
@@ -488,7 +488,7 @@ class Run:
     def __init__(self, story: list[Step], given: Numbers, open_: bool) -> None:
         most = max(-(-(len(prompt) + new - 1) // given.size) for _, prompt, new, *_ in story)
         self.desk = Desk(most + given.room, given.size, given.budget, given.max_running, open_, open_)
-        self.played = Told(self.desk)
+        self.played = SchedulerScript(self.desk)
         self.rows = {label: Row(label, prompt, new, eos) for label, prompt, new, eos, *_ in story}
         self.coming = {label: (arrival, gone) for label, _, _, _, arrival, gone in story}
         self.memory: dict[int, list[int]] = {}

@@ -180,7 +180,7 @@ def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[d
         due = [output(name, i) for step in plan if step["id"] == name for i in range(step["params"]["max_tokens"])]
         got = [note[4] for note in books.notes if note[0] == "reader" and note[2:4] == [name, "token"]]
         equal(got, due, what=f"the outputs that the readers of {name} were given, whose id came again after it had ended")
-    left = [told for kind, _, *told in books.notes if kind == "queues"]
+    left = [state for kind, _, *state in books.notes if kind == "queues"]
     equal(left, [[[]]], what="`queues` after everybody has gone")
 
 
@@ -193,15 +193,15 @@ def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
     for step in plan:
         if "id" in step:
             _judge_reader(books, max_waiting, step, step["at"] > drained, fault_times)
-    for kind, time, *told in books.notes:
+    for kind, time, *state in books.notes:
         if kind == "peek":
             open_then = sorted(name for name, at in books.added.items() if at < time and not any(t < time for t in books.aborted[name]))
-            equal(told[0], open_then, what=f"`queues` at {time:.4f} s should hold the open requests alone")
+            equal(state[0], open_then, what=f"`queues` at {time:.4f} s should hold the open requests alone")
         if kind == "queues":
-            equal(told[0], [], what="`queues` after everybody has gone")
+            equal(state[0], [], what="`queues` after everybody has gone")
         if kind == "run":
             stopped = any(step.get("do") == "stop" for step in plan)
-            equal(told[0], "cancelled" if stopped else "returned", what="what has become of `run`, drained, a second after the last work")
+            equal(state[0], "cancelled" if stopped else "returned", what="what has become of `run`, drained, a second after the last work")
     rest = max([drained, *books.ended[-1:]])
     late = [time for time in books.asked if time > rest]
     if late:

@@ -45,10 +45,10 @@ def close_by_stages(student: Any, call: Callable[[], Any], want: Any, stages: Ca
         close(got, want, **options)
     except CheckFailed as failed:
         named = failed.cause is not None and not failed.fact
-        told = None if named else what_differs(student, call, stages(), got)
-        if told is None:
+        difference = None if named else what_differs(student, call, stages(), got)
+        if difference is None:
             raise
-        cause = f"{failed.cause} {told}" if failed.cause else told
+        cause = f"{failed.cause} {difference}" if failed.cause else difference
         raise CheckFailed(failed.what, expected=failed.expected, got=failed.got, cause=cause, fact=True, values=failed.values) from None
     return got
 

@@ -436,9 +436,9 @@ def test_whole_numbers_are_exact(student, rng):
     x[..., 0], x[..., 1] = 127.0, 64.0
     x = x.flatten(1)
     moved = torch.stack((x, -x)).transpose(0, 1)
-    for given, told in ((x, "wrong product"), (moved, "wrong product for a transposed x")):
+    for given, what in ((x, "wrong product"), (moved, "wrong product for a transposed x")):
         want = given.double() @ weights_of(q, scale, minimum).T
-        float32s(student.int8_linear(given, q, scale, minimum), want, told, atol=1e-2)
+        float32s(student.int8_linear(given, q, scale, minimum), want, what, atol=1e-2)
 
 
 @checks("int8_linear")

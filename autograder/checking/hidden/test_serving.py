@@ -687,8 +687,8 @@ def test_what_goes_wrong_is_passed_on(student):
         equal([answer.error["message"], len(answer.sent)], due, what="which exception, after how many messages")
     for number in (1, 2, 5):
         answer = Answer(student, events=[[0.5, b"a"]] * 3, send_gone=number, messages=[[0.1, START]])
-        told = f"an OSError of `send`, at message {number}, was swallowed: an exception of `send` is passed on, whatever its kind"
-        that(isinstance(answer.error, dict), told, got=answer.error)
+        message = f"an OSError of `send`, at message {number}, was swallowed: an exception of `send` is passed on, whatever its kind"
+        that(isinstance(answer.error, dict), message, got=answer.error)
         due = ["the client is gone", number]
         equal([answer.error["message"], len(answer.sent)], due, what="which exception, after how many messages")
     for events in ([], [[0.5, b"a"]] * 2):

@@ -165,8 +165,8 @@ def test_feed_forward_again(student, rng):
     """two calls with different tokens and matrices in the same memory: both results are right"""
     shapes = ((2, 3, 4), (6, 4), (6, 4), (4, 6))
     one, other = ([torch.randn(shape, generator=rng) for shape in shapes] for _ in range(2))
-    told = ("wrong values of the first call after a second call", "wrong values when the same tensors hold other numbers")
-    for (x, gate, up, down), got, what in zip((one, other), student.feed_forward.again(one, other), told, strict=True):
+    messages = ("wrong values of the first call after a second call", "wrong values when the same tensors hold other numbers")
+    for (x, gate, up, down), got, what in zip((one, other), student.feed_forward.again(one, other), messages, strict=True):
         close(got, F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down), atol=1e-4, what=what)
 
 
@@ -256,8 +256,8 @@ def test_block_again(student, rng):
     layers, xs = [small_layer(rng, config) for _ in range(2)], torch.randn(2, 2, 3, config.hidden_size, generator=rng)
     here = [student.LayerWeights(**vars(layer)) for layer in layers]
     results = student.decoder_block.again(*([x, layer, config, positions] for x, layer in zip(xs, here, strict=True)))
-    told = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
-    for x, layer, got, what in zip(xs, layers, results, told, strict=True):
+    messages = ("wrong values of the first call after a second call", "other weights were put into the layer, and its result is wrong")
+    for x, layer, got, what in zip(xs, layers, results, messages, strict=True):
         close(got, _block(x, layer, config, positions), atol=1e-4, what=what)
 
 
@@ -394,16 +394,16 @@ def test_run_layers_in_other_dtypes(student, rng):
 def test_run_layers_again(student, rng):
     """two calls with different weights, ids and positions in the same memory, and another attend: both results are right"""
     config = small_config(tie_word_embeddings=False)
-    told = ("wrong values of the first call after a second call", "weights, ids, positions and attend are others, and the result is wrong")
+    wrong = ("wrong values of the first call after a second call", "weights, ids, positions and attend are others, and the result is wrong")
     for T in (4, 1):
         calls, due = [], []
-        for _ in told:
+        for _ in wrong:
             weights, mask = small_weights(rng, config), random_mask(rng, T)
             ids, positions = torch.randint(0, config.vocab_size, (2, T), generator=rng), torch.randint(0, 50, (2, T), generator=rng)
             model = student.WeightsOnly(config, weights, None)
             calls.append([model, ids, positions, lambda layer, q, k, v, mask=mask: reading(q, k, v, mask)])
             due.append(hidden_states(weights, config, ids, positions, [mask] * 2)[1])
-        for got, want, what in zip(student.run_layers.again(*calls), due, told, strict=True):
+        for got, want, what in zip(student.run_layers.again(*calls), due, wrong, strict=True):
             close(got, want, atol=1e-3, what=what)
 
 
