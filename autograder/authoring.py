@@ -1,4 +1,4 @@
-"""The names that checks import: `checks`, `close`, `equal`, `that`, `raises`, `stories`.
+"""The names that checks import: `checks`, `close`, `equal`, `that`, `raises`, `random_steps`.
 
 A check is a function that fails by raising `CheckFailed`. The parts of this exception (what is wrong, expected, got, cause) are separate,
 so that a notebook can show them in a table and a terminal can print them in a line.
@@ -40,7 +40,7 @@ class Student(Protocol):
         """Return the value of a name in the student's code that is not a function: data, or a handle of a class or an object."""
         ...
 
-    def play(self, story: Any, *, stop: bool = True) -> list[Any]:
+    def play(self, batch: Any, *, stop: bool = True) -> list[Any]:
         """Return the outcomes of the steps of a `CallBatch` (`sandbox/protocol/batch.py`), which are sent together."""
         ...
 
@@ -245,36 +245,36 @@ def _never_came_to_it(error: Exception) -> bool:
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
 
 
-def stories(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
-    """Play `count` random stories (lists of steps). If one fails, fail with the shortest story that still fails.
+def random_steps(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
+    """Play `count` random lists of steps. If one fails, fail with the shortest list that still fails.
 
-    `play(story)` raises CheckFailed. It must accept a story from which any steps were removed, and skip a step that no longer applies,
+    `play(steps)` raises CheckFailed. It must accept a list from which any steps were removed, and skip a step that no longer applies,
     for example because the step names something that was never made.
     """
     for _ in range(count):
-        story = draw()
-        failed = _failure(play, story)
+        steps = draw()
+        failed = _failure(play, steps)
         if failed is not None:
-            raise _shortest(play, story, failed)
+            raise _shortest(play, steps, failed)
 
 
-def _failure(play: Callable[[list[Any]], Any], story: list[Any]) -> CheckFailed | None:
+def _failure(play: Callable[[list[Any]], Any], steps: list[Any]) -> CheckFailed | None:
     try:
-        play(story)
+        play(steps)
     except CheckFailed as failed:
         return failed
     return None
 
 
-def _shortest(play: Callable[[list[Any]], Any], story: list[Any], failed: CheckFailed) -> CheckFailed:
-    """Remove steps from a failing story, the last steps first, until none can be removed. Return the failure of the shortest story."""
+def _shortest(play: Callable[[list[Any]], Any], steps: list[Any], failed: CheckFailed) -> CheckFailed:
+    """Remove steps from a failing list, the last steps first, until none can be removed. Return the failure of the shortest list."""
     again = True
     while again:
         again = False
-        for place in reversed(range(len(story))):
-            shorter = story[:place] + story[place + 1 :]
+        for place in reversed(range(len(steps))):
+            shorter = steps[:place] + steps[place + 1 :]
             if (still := _failure(play, shorter)) is not None:
-                story, failed, again = shorter, still, True
+                steps, failed, again = shorter, still, True
     return failed
 
 

@@ -258,7 +258,7 @@ def print_day_of_samples(day: Day, outcomes: Iterable[Outcome]) -> None:
     for outcome in outcomes:
         status = outcome.record.status if outcome.as_expected else "UNEXPECTED"
         points, expected = points_text(outcome.record.points), outcome.sample.expected.text(day)
-        table.add_row(outcome.record.student, points, expected, status, outcome.sample.story)
+        table.add_row(outcome.record.student, points, expected, status, outcome.sample.description)
     console.print(table)
 
 

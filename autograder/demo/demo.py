@@ -65,7 +65,7 @@ class Sample:
     """The submission of one student. content: the file's text."""
 
     student: str
-    story: str
+    description: str
     content: str
     expected: ExpectedScore
 
@@ -130,8 +130,8 @@ class Maker:
     def zero(*exercises: str) -> ExpectedScore:
         return ExpectedScore(zero=frozenset(exercises))
 
-    def sample(self, student: str, story: str, expected: ExpectedScore, content: str) -> Sample:
-        return Sample(student, story, content, expected)
+    def sample(self, student: str, description: str, expected: ExpectedScore, content: str) -> Sample:
+        return Sample(student, description, content, expected)
 
     def release(self) -> str:
         return release_notebook_path(self.day).read_text(encoding="utf-8")
@@ -172,9 +172,9 @@ class Maker:
         return [found[n % len(found)][n * 7 % len(found[n % len(found)])] for n in range(3 if found else 0)]
 
     def wrong(self, student: str, specimen: Specimen) -> Sample:
-        story = f"{specimen.exercise} is wrong: {specimen.difference}"
+        description = f"{specimen.exercise} is wrong: {specimen.difference}"
         content = self.solved(**{specimen.exercise: answer(specimen)})
-        return self.sample(student, story, ExpectedScore(less=specimen.exercise), content)
+        return self.sample(student, description, ExpectedScore(less=specimen.exercise), content)
 
     def broken(self, body: str) -> str:
         return self.solved(**{self.victim: f"def {self.victim}(*args, **kwargs):\n    {body}\n"})
@@ -229,11 +229,11 @@ class Maker:
     def attackers(self) -> Iterator[Sample]:
         """Yield the attackers. Each has solved only the first exercise, so every further point would be stolen."""
         expected = self.zero(*(set(self.exercises) - {self.first}))
-        for student, story, source in ATTACKS:
+        for student, description, source in ATTACKS:
             code: Notebook = {"cell_type": "code", "id": "added", "metadata": {}, "outputs": [], "execution_count": None}
             cell = {**code, "source": source.replace("TOPIC", self.day.topic)}
             content = self.changed(lambda notebook, cell=cell: notebook["cells"].append(cell), {self.first: self.answers[self.first]})  # type: ignore[misc]
-            yield self.sample(student, story, expected, content)
+            yield self.sample(student, description, expected, content)
 
 
 def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:
@@ -255,7 +255,7 @@ def mentioned(function: Callable[..., Any], names: set[str]) -> set[str]:
             codes += [const for const in code.co_consts if inspect.iscode(const)]
             steps = itertools.pairwise(dis.get_instructions(code))
             found |= names & {step.argval for before, step in steps if step.opname in LOOKS_UP and before.argval in THE_STUDENTS}
-            found |= names & {const for const in code.co_consts if isinstance(const, str)}  # the steps of a story
+            found |= names & {const for const in code.co_consts if isinstance(const, str)}  # names in a batch of calls
             known = [each.__globals__.get(name) for name in code.co_names]
             todo += [k for k in known if (inspect.isfunction(k) or inspect.isclass(k)) and k.__module__.startswith("autograder.")]
     return found

@@ -73,8 +73,8 @@ def earlier_title(verdict: Verdict, seen: dict[tuple[str, ...], str]) -> str | N
     """Return the title of an earlier check that ended in the same way, or None: identical failures are reported once."""
     if not verdict.failed:
         return None
-    story = (verdict.outcome, verdict.message, str(verdict.expected), str(verdict.got), *verdict.lines)
-    first = seen.setdefault(story, verdict.title)
+    report = (verdict.outcome, verdict.message, str(verdict.expected), str(verdict.got), *verdict.lines)
+    first = seen.setdefault(report, verdict.title)
     return first if first != verdict.title else None
 
 

@@ -1,4 +1,4 @@
-"""Stories of a check: the first that fails is told as the shortest that still does, and a student can replay it."""
+"""Random steps of a check: the first list that fails is reported as the shortest that still fails, and a student can replay it."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ import torch
 
 import solutions.continuous_batching
 import solutions.paging
-from autograder.authoring import CheckFailed, stories
+from autograder.authoring import CheckFailed, random_steps
 from autograder.base.specimen_files import SPECIMENS, find_specimens
-from autograder.checking.helpers.paged import Sequences, play_pool, pool_story, sequence_story
+from autograder.checking.helpers.paged import Sequences, play_pool, pool_steps, sequence_steps
 from autograder.checking.helpers.scheduled import Numbers, arrivals, play_schedule
 from autograder.sandbox.process.local import LocalStudent
 
 
 def test_only_the_steps_that_it_takes_are_left():
-    def play(story):
-        if "take" in story and "release" in story[story.index("take") :]:
-            raise CheckFailed(" ".join(story))
+    def play(steps):
+        if "take" in steps and "release" in steps[steps.index("take") :]:
+            raise CheckFailed(" ".join(steps))
 
     drawn = iter([["grow", "release"], ["release", "take", "grow", "take", "release", "grow", "release"]])
     with pytest.raises(CheckFailed, match=r"^take release$"):
-        stories(lambda: next(drawn), play, count=2)
+        random_steps(lambda: next(drawn), play, count=2)
 
 
-def test_as_many_stories_as_are_asked_for():
+def test_as_many_lists_of_steps_as_are_asked_for():
     played = []
-    stories(lambda: [len(played)], played.append, count=3)
+    random_steps(lambda: [len(played)], played.append, count=3)
     assert played == [[0], [1], [2]]
 
 
 def test_what_is_no_failure_of_a_check_is_raised_as_it_is():
-    def play(story):
+    def play(steps):
         raise NotImplementedError("BlockPool")
 
     with pytest.raises(NotImplementedError, match="BlockPool"):
-        stories(lambda: [1, 2], play, count=1)
+        random_steps(lambda: [1, 2], play, count=1)
 
 
 def namespace_of(specimen: str, module: ModuleType = solutions.paging) -> dict:
@@ -52,29 +52,29 @@ def namespace_of(specimen: str, module: ModuleType = solutions.paging) -> dict:
 
 
 def failure_of(namespace: dict, draw, play) -> tuple[str, list[str]]:
-    """(the failure in words, the story's lines)."""
+    """(the failure in words, the lines of its steps)."""
     rng = torch.Generator().manual_seed(0)
     student = LocalStudent(namespace)
     student.begin_check()
     with pytest.raises(CheckFailed) as failed:
-        stories(lambda: draw(rng), lambda story: play(student, story), count=60)
+        random_steps(lambda: draw(rng), lambda steps: play(student, steps), count=60)
     found = re.fullmatch(r"(.*), after `(.*)`", failed.value.what)
     assert found, failed.value.what
     return found[1], found[2].split("; ")
 
 
 def sequences(prefix: bool):
-    def play(student, story):
-        Sequences(6, 4, prefix=prefix).play(student, story)
+    def play(student, steps):
+        Sequences(6, 4, prefix=prefix).play(student, steps)
 
-    return (lambda rng: sequence_story(rng, 20, prefix=prefix)), play
+    return (lambda rng: sequence_steps(rng, 20, prefix=prefix)), play
 
 
-def test_the_story_of_a_block_that_is_free_too_soon():
-    def play(student, story):
-        play_pool(student, story, 4, keys=False)
+def test_the_steps_of_a_block_that_is_free_too_soon():
+    def play(student, steps):
+        play_pool(student, steps, 4, keys=False)
 
-    _, lines = failure_of(namespace_of("pool_free_at_the_first"), lambda rng: pool_story(rng, 30, keys=False), play)
+    _, lines = failure_of(namespace_of("pool_free_at_the_first"), lambda rng: pool_steps(rng, 30, keys=False), play)
     assert [re.sub(r"\b[a-h]\b", "x", line) for line in lines] == [
         "pool = BlockPool(4)", "x = pool.take()", "x = x", "pool.share(x)", "pool.release(x)",
     ]  # fmt: skip
@@ -98,24 +98,24 @@ SHARED = "a = PagedSequence(pool, 4); a.grow(6); b = a.fork(); b.grow(1)"
         ("self.pool.release(old)", "self.pool.release(old + 99)", r"b.grow\(1\) raises IndexError .*"),
     ],
 )  # fmt: skip
-def test_a_story_of_a_fork_says_what_is_to_be_copied_and_why(due: str, instead: str, fact: str):
-    """expected and got are never the same block, and a step is told in the words of the story."""
+def test_steps_with_a_fork_say_what_is_to_be_copied_and_why(due: str, instead: str, fact: str):
+    """expected and got are never the same block, and a step is named as the script names it."""
     source = Path(solutions.paging.__file__).read_text(encoding="utf-8")
     assert source.count(due) == 1
     namespace = {"__name__": "solutions.paging"}
     exec(compile(source.replace(due, instead), "reference", "exec"), namespace)
     student = LocalStudent(namespace)
     student.begin_check()
-    story = [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)]
+    steps = [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)]
     with pytest.raises(CheckFailed) as failed:
-        Sequences(6, 4).play(student, story)
-    what, steps = failed.value.what.split(", after ")
-    assert steps == f"`pool = BlockPool(6); {SHARED}`"
+        Sequences(6, 4).play(student, steps)
+    what, script = failed.value.what.split(", after ")
+    assert script == f"`pool = BlockPool(6); {SHARED}`"
     assert re.fullmatch(fact, f"{what} | {failed.value.expected} | {failed.value.got}"), failed.value
 
 
-def test_no_story_tells_of_what_a_student_has_not_written():
-    """A block that a step has given is called as the story calls it."""
+def test_no_step_mentions_code_that_a_student_has_not_written():
+    """A block that a step has returned has the name of the script."""
     student = LocalStudent(namespace_of("pool_take_without_a_holder"))
     student.begin_check()
     with pytest.raises(CheckFailed) as failed:
@@ -123,7 +123,7 @@ def test_no_story_tells_of_what_a_student_has_not_written():
     assert failed.value.what == "pool.share(a) raises ValueError, after `pool = BlockPool(4); a = pool.take(); b = a; pool.share(a)`"
 
 
-def test_a_story_can_be_replayed():
+def test_reported_steps_can_be_replayed():
     namespace = namespace_of("sequence_no_copy_on_write")
     what, lines = failure_of(namespace, *sequences(False))
     assert "blocks_for" in what
@@ -132,20 +132,20 @@ def test_a_story_can_be_replayed():
     assert namespace["pool"].num_blocks == 6
 
 
-def test_a_long_story_of_a_block_that_is_written_over_comes_down_to_its_five_steps():
+def test_many_steps_around_an_overwritten_block_are_reduced_to_five():
     needed = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
     noise = [("grow", "c", "c", 3), ("fork", "c", "d", 0), ("grow", "d", "d", 2), ("free", "d", "d", 0), ("truncate", "c", "c", 1)]
-    story = [step for pair in zip(noise, needed, strict=True) for step in pair]
-    what, lines = failure_of(namespace_of("sequence_rewrites_in_silence"), lambda rng: story, sequences(True)[1])
+    steps = [step for pair in zip(noise, needed, strict=True) for step in pair]
+    what, lines = failure_of(namespace_of("sequence_rewrites_in_silence"), lambda rng: steps, sequences(True)[1])
     assert "length" in what
-    assert len(lines) == 1 + 5 + 1  # the pool, five steps, and a start that is told in two lines
+    assert len(lines) == 1 + 5 + 1  # the pool, five steps, and a start, which takes two lines
 
 
 def test_a_schedule_can_be_replayed():
     """Of six requests those are left that it takes: one that ends, and keeps its blocks."""
     namespace = namespace_of("update_keeps_the_blocks", solutions.continuous_batching)
     given = Numbers(size=4, budget=8, max_running=2, room=2)
-    what, lines = failure_of(namespace, lambda rng: arrivals(rng, 6), lambda student, story: play_schedule(student, story, given))
+    what, lines = failure_of(namespace, lambda rng: arrivals(rng, 6), lambda student, steps: play_schedule(student, steps, given))
     assert "num_free" in what
     assert sum(line.startswith("s.add") for line in lines) == 1
     exec("; ".join(lines), namespace)

@@ -215,8 +215,8 @@ def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(page, de
     assert len({before, stepped, chosen}) == 3
 
 
-def test_day_13_steps_through_a_pool_and_tells_a_story_of_a_missing_copy(page, desk, shots):
-    """The pool's figure steps without a kernel's help; a fork that writes into a shared block is told as the shortest story."""
+def test_day_13_steps_through_a_pool_and_reports_a_missing_copy(page, desk, shots):
+    """The pool's figure steps without a kernel's help; a fork that writes into a shared block is reported in the fewest steps."""
     slip = ("PagedSequence", "if self.tail_is_shared:", "if False:")
     with_a_slip(page, desk, "paging", slip, until="blocks_in_use()", right=("BlockPool",))
     assert re.search(r"BlockPool: (\d+) of \1\b", scroll_to_all(page, "BlockPool:"))

@@ -32,7 +32,7 @@ def outcomes(folder) -> dict[tuple[str, str], demo.Outcome]:
 def test_each_sample_gets_the_score_it_deserves(outcomes, day, student):
     outcome = outcomes[day.slug, student]
     scores = {s.exercise: (s.points, s.max_points) for s in outcome.record.scores}
-    assert outcome.sample.expected.met_by(outcome.record), (outcome.sample.story, scores)
+    assert outcome.sample.expected.met_by(outcome.record), (outcome.sample.description, scores)
     assert outcome.booked == pytest.approx(outcome.record.points)
     assert outcome.as_expected
 

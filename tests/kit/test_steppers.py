@@ -321,7 +321,7 @@ def test_the_first_two_tiles_of_the_stepper_are_the_lessons_example():
 
 
 def blocks_after_each_step(size: int, remembers: bool) -> Iterator[str]:
-    """The story of the figure with the lesson's own exercises: what its words say of the blocks, step by step."""
+    """The steps of the figure with the lesson's own exercises: what its words say of the blocks, step by step."""
     pool, rows, reads = PrefixPool(POOL_SLOTS // size), {}, {"B": list(range(PROMPT))}
     fed = 0
 
@@ -395,7 +395,7 @@ def test_the_blocks_say_what_the_exercises_say(shown):
                 page.keyboard.press("ArrowRight")
 
 
-def test_the_story_of_the_blocks_fits_into_every_pool():
+def test_the_steps_of_the_blocks_fit_into_every_pool():
     for size in SIZES:
         for remembers in (True, False):
             assert len(list(blocks_after_each_step(int(size), remembers))) == len(STORY) + 1

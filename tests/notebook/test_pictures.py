@@ -1,4 +1,4 @@
-"""What a student sees of a failed check: a picture where it helps, one story told once."""
+"""What a student sees of a failed check: a picture where it helps, each failure reported once."""
 
 import pytest
 

@@ -40,17 +40,17 @@ def student(student_of):
 
 
 def test_steps_use_what_earlier_ones_gave_and_answers_are_of_their_moment(student):
-    story = CallBatch()
-    pool = story.call("Pool", 5)
-    row = story.call("Row", pool)
-    grown = story.method(row, "grow", n=2)
-    early = story.get(row, "blocks")
-    story.method(row, "grow")
-    late = story.get(row, "blocks")
-    story.set(row, "limit", [grown, {"late": late}])
-    limit = story.get(row, "limit")
-    total = story.call("add", grown, 40)
-    outcomes = student.play(story)
+    batch = CallBatch()
+    pool = batch.call("Pool", 5)
+    row = batch.call("Row", pool)
+    grown = batch.method(row, "grow", n=2)
+    early = batch.get(row, "blocks")
+    batch.method(row, "grow")
+    late = batch.get(row, "blocks")
+    batch.set(row, "limit", [grown, {"late": late}])
+    limit = batch.get(row, "limit")
+    total = batch.call("add", grown, 40)
+    outcomes = student.play(batch)
     assert [outcome.error for outcome in outcomes] == [None] * 9
     assert outcomes[early.step].value == [0, 1]
     assert outcomes[late.step].value == [0, 1, 2]
@@ -59,83 +59,83 @@ def test_steps_use_what_earlier_ones_gave_and_answers_are_of_their_moment(studen
     assert outcomes[row.step].value.blocks == [0, 1, 2]
 
 
-def test_handles_stories_and_calls_go_together(student):
+def test_handles_batches_and_calls_go_together(student):
     pool = student.Pool(3)
-    story = CallBatch()
-    row = story.call("Row", pool)
-    story.method(row, "grow")
-    student.play(story)
+    batch = CallBatch()
+    row = batch.call("Row", pool)
+    batch.method(row, "grow")
+    student.play(batch)
     assert pool.log == [0]
 
 
 def refused() -> tuple[CallBatch, int, int]:
-    story = CallBatch()
-    pool = story.call("Pool", 1)
-    row = story.call("Row", pool)
-    wrong = story.method(row, "grow", 2)
-    story.call("add", wrong, 1)
-    free = story.call("add", 1, 1)
-    return story, wrong.step, free.step
+    batch = CallBatch()
+    pool = batch.call("Pool", 1)
+    row = batch.call("Row", pool)
+    wrong = batch.method(row, "grow", 2)
+    batch.call("add", wrong, 1)
+    free = batch.call("add", 1, 1)
+    return batch, wrong.step, free.step
 
 
-def test_an_exception_ends_a_story(student):
-    story, wrong, _ = refused()
-    outcomes = student.play(story)
+def test_an_exception_ends_a_batch(student):
+    batch, wrong, _ = refused()
+    outcomes = student.play(batch)
     assert isinstance(outcomes[wrong].error, MemoryError)
     assert [outcome.played for outcome in outcomes] == [True, True, True, False, False]
 
 
 def test_or_is_kept_and_only_what_leans_on_it_is_not_played(student):
-    story, wrong, free = refused()
-    outcomes = student.play(story, stop=False)
+    batch, wrong, free = refused()
+    outcomes = student.play(batch, stop=False)
     assert isinstance(outcomes[wrong].error, MemoryError)
     assert [outcome.played for outcome in outcomes] == [True, True, True, False, True]
     assert outcomes[free].value == 2
 
 
 def test_no_answer_can_pretend_that_it_was_not_asked_for(student):
-    story = CallBatch()
-    story.call("pretends")
-    [outcome] = student.play(story)
+    batch = CallBatch()
+    batch.call("pretends")
+    [outcome] = student.play(batch)
     assert outcome.played
     assert "not played" in str(outcome.error)
 
 
 def test_a_stop_iteration_is_an_outcome(student):
-    story = CallBatch()
-    story.call("first", [])
-    [outcome] = student.play(story)
+    batch = CallBatch()
+    batch.call("first", [])
+    [outcome] = student.play(batch)
     assert isinstance(outcome.error, StopIteration)
 
 
 def test_functions_of_the_check_are_called_back(student):
-    story = CallBatch()
-    one = story.call("add", 1, 2)
-    two = story.call("ask", lambda x: 10 * x, one)
-    three = story.call("ask", lambda x: x + 1, two)
-    assert student.play(story)[three.step].value == 31
+    batch = CallBatch()
+    one = batch.call("add", 1, 2)
+    two = batch.call("ask", lambda x: 10 * x, one)
+    three = batch.call("ask", lambda x: x + 1, two)
+    assert student.play(batch)[three.step].value == 31
 
 
-def test_long_stories_are_played_to_their_end(student):
-    story = CallBatch()
-    last = story.call("add", 0, 0)
+def test_long_batches_run_to_their_end(student):
+    batch = CallBatch()
+    last = batch.call("add", 0, 0)
     for _ in range(3000):
-        last = story.call("add", last, 1)
-    assert student.play(story)[last.step].value == 3000
+        last = batch.call("add", last, 1)
+    assert student.play(batch)[last.step].value == 3000
 
 
 def test_each_step_counts(student, monkeypatch):
     monkeypatch.setattr(budget, "MAX_REQUESTS", 50)
     student.begin_check()
-    story = CallBatch()
+    batch = CallBatch()
     for _ in range(60):
-        story.call("add", 1, 1)
+        batch.call("add", 1, 1)
     with pytest.raises(WorkerDied, match="asked 50 times"):
-        student.play(story)
+        student.play(batch)
 
 
 def test_a_step_that_does_not_end_is_stopped(student):
-    story = CallBatch()
-    story.call("endless")
+    batch = CallBatch()
+    batch.call("endless")
     with pytest.raises(WorkerDied, match="does it end"):
-        student.play(story)
+        student.play(batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.authoring import checks, close, equal, stories, that
+from autograder.authoring import checks, close, equal, random_steps, that
 from autograder.checking.checks.test_kv_cache import best_of_all
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
 from autograder.checking.helpers.cached import PROMPTS, small, tiny_ids, unrolled, whole, written
@@ -88,10 +88,10 @@ def test_the_end_goes_back_first(student):
 def test_stories_of_giving_way(student, rng):
     """random states: after preempt, running, waiting, all requests and the number of free blocks are right"""
 
-    def play(story):
-        on_a_board(student, story, lambda each: each.preempt(len(story)), num_blocks=16, size=4, budget=32, max_running=4)
+    def play(steps):
+        on_a_board(student, steps, lambda each: each.preempt(len(steps)), num_blocks=16, size=4, budget=32, max_running=4)
 
-    stories(lambda: board(rng, waiting=2, known=0), play, count=12)
+    random_steps(lambda: board(rng, waiting=2, known=0), play, count=12)
 
 
 # ---- feed_running --------------------------------------------------------------------------------------------------
@@ -215,10 +215,10 @@ def test_stories_of_those_who_run(student, rng):
     """random states, some short of blocks: chunks, preempted requests, all requests and the number of free blocks are right"""
     for num_blocks, size, budget in ((6, 4, 9), (9, 2, 7), (20, 1, 30)):
 
-        def play(story, num_blocks=num_blocks, size=size, budget=budget):
-            on_a_board(student, story, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
+        def play(steps, num_blocks=num_blocks, size=size, budget=budget):
+            on_a_board(student, steps, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
 
-        stories(lambda: board(rng, waiting=2, known=0), play, count=6)
+        random_steps(lambda: board(rng, waiting=2, known=0), play, count=6)
 
 
 # ---- admit ---------------------------------------------------------------------------------------------------------
@@ -360,11 +360,11 @@ def test_stories_of_those_who_wait(student, rng):
     """random states, texts partly known to the pool: chunks, running, waiting, all requests and the free blocks are right"""
     for num_blocks, size, budget, max_running in ((10, 4, 20, 4), (9, 2, 12, 3), (26, 1, 24, 6)):
 
-        def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
+        def play(steps, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
             numbers = {"num_blocks": num_blocks, "size": size, "budget": budget, "max_running": max_running}
-            on_a_board(student, story, lambda each: each.admit(), chunk=True, **numbers)
+            on_a_board(student, steps, lambda each: each.admit(), chunk=True, **numbers)
 
-        stories(lambda: board(rng, waiting=3, known=2), play, count=5)
+        random_steps(lambda: board(rng, waiting=3, known=2), play, count=5)
 
 
 # ---- update --------------------------------------------------------------------------------------------------------
@@ -451,11 +451,11 @@ def test_many_were_fed(student):
 def test_stories_of_ended_steps(student, rng):
     """random states and plans: outputs, ended requests, running, waiting and the blocks that the pool finds are right"""
 
-    def play(story):
-        tokens = [7, 3, 9] if len(story) % 2 else [3, 7]
-        on_a_board(student, story, lambda each: each.update(tokens), chunk=True, num_blocks=20, size=4, budget=40, max_running=4)
+    def play(steps):
+        tokens = [7, 3, 9] if len(steps) % 2 else [3, 7]
+        on_a_board(student, steps, lambda each: each.update(tokens), chunk=True, num_blocks=20, size=4, budget=40, max_running=4)
 
-    stories(lambda: board(rng, waiting=1, known=0), play, count=12)
+    random_steps(lambda: board(rng, waiting=1, known=0), play, count=12)
 
 
 @checks("update")
@@ -463,7 +463,7 @@ def test_whole_schedules(student, rng):
     """random whole schedules, some requests aborted: every plan, the tokens in each slot and every output are right"""
     for _ in range(5):
         given = numbers(rng)
-        stories(lambda: arrivals(rng, 6), lambda story, given=given: play_schedule(student, story, given), count=1)
+        random_steps(lambda: arrivals(rng, 6), lambda steps, given=given: play_schedule(student, steps, given), count=1)
 
 
 # ---- flatten_chunks ------------------------------------------------------------------------------------------------

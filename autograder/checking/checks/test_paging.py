@@ -6,7 +6,7 @@ import contextlib
 
 import torch
 
-from autograder.authoring import checks, close, equal, raises, stories, that
+from autograder.authoring import checks, close, equal, raises, random_steps, that
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.devices import on_one_device
@@ -21,8 +21,8 @@ from autograder.checking.helpers.paged import (
     mistaken_keys,
     paged_logits,
     play_pool,
-    pool_story,
-    sequence_story,
+    pool_steps,
+    sequence_steps,
     state_of,
     take_all,
     write_all,
@@ -37,7 +37,7 @@ from course.kit import Config
 @checks("BlockPool", weight=2)
 def test_stories_of_a_pool(student, rng):
     """random sequences of take, share and release: num_free and holders are right, and take never returns a held block"""
-    stories(lambda: pool_story(rng, 30, keys=False), lambda story: play_pool(student, story, 4, keys=False), count=12)
+    random_steps(lambda: pool_steps(rng, 30, keys=False), lambda steps: play_pool(student, steps, 4, keys=False), count=12)
 
 
 @checks("BlockPool")
@@ -102,10 +102,10 @@ def test_stories_of_sequences(student, rng):
     written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
     for num_blocks, size in ((6, 4), (8, 2)):
 
-        def play(story, num_blocks=num_blocks, size=size):
-            Sequences(num_blocks, size).play(student, story)
+        def play(steps, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size).play(student, steps)
 
-        stories(lambda: sequence_story(rng, 20, prefix=False), play, count=6)
+        random_steps(lambda: sequence_steps(rng, 20, prefix=False), play, count=6)
 
 
 @checks("PagedSequence")
@@ -834,10 +834,10 @@ def test_stories_of_a_prefix_pool(student, rng):
     written(lambda *_: student.PrefixPool(2).num_free)
     for num_blocks in (4, 2):  # of two blocks one with a key is soon evicted
 
-        def play(story, num_blocks=num_blocks):
-            play_pool(student, story, num_blocks, keys=True)
+        def play(steps, num_blocks=num_blocks):
+            play_pool(student, steps, num_blocks, keys=True)
 
-        stories(lambda: pool_story(rng, 40, keys=True), play, count=12)
+        random_steps(lambda: pool_steps(rng, 40, keys=True), play, count=12)
 
 
 @checks("PrefixPool")
@@ -1031,10 +1031,10 @@ def test_stories_of_prefixes(student, rng):
     """random start, grow, fork, truncate, publish and free with a prefix cache: each slot holds its own text"""
     written(lambda *_: student.start_sequence(None, None, None))
 
-    def play(story):
-        Sequences(6, 4, prefix=True).play(student, story)
+    def play(steps):
+        Sequences(6, 4, prefix=True).play(student, steps)
 
-    stories(lambda: sequence_story(rng, 20, prefix=True), play, count=10)
+    random_steps(lambda: sequence_steps(rng, 20, prefix=True), play, count=10)
 
 
 @checks("start_sequence")
@@ -1153,5 +1153,5 @@ def test_a_long_text_is_published(student):
 def test_the_rewritten_block(student):
     """a published block that is cut and overwritten is no longer found under its old key"""
     written(lambda *_: student.start_sequence(None, None, None))
-    story = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
-    Sequences(6, 4, prefix=True).play(student, story)
+    steps = [("start", "a", "a", 0), ("publish", "a", "a", 0), ("truncate", "a", "a", 3), ("grow", "a", "a", 2), ("start", "b", "b", 0)]
+    Sequences(6, 4, prefix=True).play(student, steps)

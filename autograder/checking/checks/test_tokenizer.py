@@ -121,11 +121,11 @@ def merged(student, symbols: list[str], pair: tuple[str, str], want: list[str], 
 
 def merged_once_changed(student, symbols: list[str], pair: tuple[str, str], want: list[str]) -> None:
     """Two equal calls of merge_pair, whose caller appends to the first one's result before the second."""
-    story = CallBatch()
-    first = story.call("merge_pair", symbols, pair)
-    story.method(first, "append", "more")
-    second = story.call("merge_pair", symbols, pair)
-    outcomes = student.play(story)
+    batch = CallBatch()
+    first = batch.call("merge_pair", symbols, pair)
+    batch.method(first, "append", "more")
+    second = batch.call("merge_pair", symbols, pair)
+    outcomes = student.play(batch)
     for outcome in outcomes:
         if outcome.error:
             raise outcome.error

@@ -90,12 +90,12 @@ def law_of(student: Any, p: Chain, q: Chain, k: int) -> tuple[Tensor, list[float
 
     Tokens that are not emitted come from p.
     """
-    calls, story = trials(p, q, k), CallBatch()
+    calls, batch = trials(p, q, k), CallBatch()
     for call in calls:
-        story.call("verify_sampled", call.p, call.q, call.draft, call.u)
+        batch.call("verify_sampled", call.p, call.q, call.draft, call.u)
     law = torch.zeros((len(p[0]),) * (k + 1), dtype=torch.float64)
     lengths = [0.0] * (k + 1)
-    for call, outcome in zip(calls, student.play(story), strict=True):
+    for call, outcome in zip(calls, student.play(batch), strict=True):
         if outcome.error is not None:
             raise outcome.error
         tokens = emitted(outcome.value, k, len(p[0]))

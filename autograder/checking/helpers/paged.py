@@ -1,6 +1,6 @@
 """Helpers of the visible and the hidden checks of the paged cache.
 
-A pool may give any free block, so no helper expects a certain block number. Stories (lists of steps) are played with the student's pool;
+A pool may give any free block, so no helper expects a certain block number. Lists of steps are played with the student's pool;
 the helpers compute the expected state beside it: the number of free blocks, the slots of each text, the keys that are still known.
 """
 
@@ -88,13 +88,13 @@ class Books:
 
 
 class Played:
-    """A story that is played in one batch, with the checks of its results in the order of the steps.
+    """Steps that run in one batch, with the checks of its results in the order of the steps.
 
-    script: the story as Python code, which the student can replay. names: {step: the name of its result in the script}.
+    script: the steps as Python code, which the student can replay. names: {step: the name of its result in the script}.
     """
 
     def __init__(self, num_blocks: int, pool: str) -> None:
-        self.story, self.books = CallBatch(), Books(num_blocks)
+        self.batch, self.books = CallBatch(), Books(num_blocks)
         self.script: list[str] = []
         self.names: dict[int, str] = {}
         self.looks: list[tuple[int, Callable[[], None]]] = []
@@ -111,14 +111,14 @@ class Played:
         return self.names.get(value.step, "...") if isinstance(value, Result) else repr(value)
 
     def call(self, name: str, *args: Any) -> Result:
-        return self.look(self.story.call(name, *args), f"{name}(...)")
+        return self.look(self.batch.call(name, *args), f"{name}(...)")
 
     def method(self, target: Result, name: str, *args: Any, refused: bool = False) -> Result:
         said = f"{self.words(target)}.{name}({', '.join(map(self.words, args))})"
-        return self.look(self.story.method(target, name, *args), said, refused=refused)
+        return self.look(self.batch.method(target, name, *args), said, refused=refused)
 
     def get(self, target: Result, name: str) -> Result:
-        return self.look(self.story.get(target, name), f"{self.words(target)}.{name}")
+        return self.look(self.batch.get(target, name), f"{self.words(target)}.{name}")
 
     def look(self, result: Result, said: str, *, refused: bool = False) -> Result:
         """Require that a step raises nothing, or OutOfBlocks if `refused`."""
@@ -154,8 +154,8 @@ class Played:
         self.after(lambda: equal(self.value(result), want, what=what, suspects=suspects))
 
     def judge(self, student: Any) -> None:
-        """Play the story. Raise CheckFailed for the first check that fails, with the script up to its line."""
-        self.outcomes = student.play(self.story, stop=False)
+        """Run the batch. Raise CheckFailed for the first check that fails, with the script up to its line."""
+        self.outcomes = student.play(self.batch, stop=False)
         for lines, look in self.looks:
             try:
                 look()
@@ -206,26 +206,26 @@ def many_holders(student: Any, looked_at: Sequence[int]) -> None:
     played.judge(student)
 
 
-# ---- stories of a pool ---------------------------------------------------------------------------------------------
+# ---- random steps with a pool ----------------------------------------------------------------------------------------
 
 
-def pool_story(rng: torch.Generator, steps: int, *, keys: bool) -> list[Step]:
+def pool_steps(rng: torch.Generator, count: int, *, keys: bool) -> list[Step]:
     """Return random steps (what, label, argument). Each label stands for one holder of a block.
 
     With keys there are only four labels, so that published blocks are often released and become idle.
     """
     kinds = ["take", "take", "share", "release", "release"] + ["publish", "publish", "adopt", "adopt", "forget"] * keys
     labels = "abcd" if keys else "abcdefgh"
-    return [(one_of(rng, kinds), one_of(rng, labels), integer(rng, 0, 99)) for _ in range(steps)]
+    return [(one_of(rng, kinds), one_of(rng, labels), integer(rng, 0, 99)) for _ in range(count)]
 
 
-def play_pool(student: Any, story: list[Step], num_blocks: int, *, keys: bool) -> None:
-    """Play a story of `take`, `share` and `release`; with keys also of `publish`, `adopt`, `find` and `forget`."""
+def play_pool(student: Any, steps: list[Step], num_blocks: int, *, keys: bool) -> None:
+    """Play steps of `take`, `share` and `release`; with keys also of `publish`, `adopt`, `find` and `forget`."""
     played = Played(num_blocks, "PrefixPool" if keys else "BlockPool")
     books, pool = played.books, played.pool
     holds: dict[str, int] = {}
     taken: dict[int, Result] = {}
-    for kind, label, number in story:
+    for kind, label, number in steps:
         block = holds.get(label)
         key = KEYS[number % len(KEYS)]
         if kind == "take" and block is None:
@@ -313,7 +313,7 @@ def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result
             _same_blocks(played, given, [taken[each] for each in books.find([key])], f"pool.find([{key!r}]) gives other blocks")
 
 
-# ---- stories of sequences ------------------------------------------------------------------------------------------
+# ---- random steps with sequences -----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -325,14 +325,14 @@ class Row:
     blocks: list[int] = field(default_factory=list)
 
 
-def sequence_story(rng: torch.Generator, steps: int, *, prefix: bool) -> list[Step]:
+def sequence_steps(rng: torch.Generator, count: int, *, prefix: bool) -> list[Step]:
     """Return random steps (what, label, another label, a number)."""
     kinds = ["grow", "grow", "grow", "fork", "truncate", "free"] + ["start", "start", "start", "publish", "publish"] * prefix
-    return [(one_of(rng, kinds), one_of(rng, LABELS), one_of(rng, LABELS), integer(rng, 0, 9)) for _ in range(steps)]
+    return [(one_of(rng, kinds), one_of(rng, LABELS), one_of(rng, LABELS), integer(rng, 0, 9)) for _ in range(count)]
 
 
 class Sequences:
-    """One story of `grow`, `fork`, `truncate` and `free`; with prefix also of `start_sequence` and `publish_blocks`.
+    """Steps of `grow`, `fork`, `truncate` and `free`; with prefix also of `start_sequence` and `publish_blocks`.
 
     memory: {slot: the text up to the token in this slot}. A key and a value depend only on this text.
     """
@@ -344,8 +344,8 @@ class Sequences:
         self.memory: dict[int, list[int]] = {}
         self.tokens = itertools.count(100)
 
-    def play(self, student: Any, story: list[Step]) -> None:
-        for kind, label, other, number in story:
+    def play(self, student: Any, steps: list[Step]) -> None:
+        for kind, label, other, number in steps:
             row = self.rows.get(label)
             match kind:
                 case "grow" if row is not None or number:

@@ -207,7 +207,7 @@ def clocked(
 
 
 class SchedulerScript(Played):
-    """A story of a scheduler. Its requests are known by labels, and checks compare labels."""
+    """A scheduler's steps. Its requests are known by labels, and checks compare labels."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.num_blocks, "PrefixPool")
@@ -215,7 +215,7 @@ class SchedulerScript(Played):
         self.requests: dict[str, Result] = {}
         options = {"token_budget": desk.budget, "max_running": desk.max_running}
         self.write(f"s = Scheduler(pool, {desk.size}, token_budget={desk.budget}, max_running={desk.max_running})")
-        self.scheduler = self.look(self.story.call("Scheduler", self.pool, desk.size, **options), "Scheduler(...)")
+        self.scheduler = self.look(self.batch.call("Scheduler", self.pool, desk.size, **options), "Scheduler(...)")
 
     def request(self, row: Row) -> Result:
         """Return the student's Request of a waiting row."""
@@ -226,12 +226,12 @@ class SchedulerScript(Played):
             options["output"] = list(row.output)
         arguments = "".join(f", {name}={value}" for name, value in options.items())
         self.write(f"{row.label} = Request({row.prompt}, {row.new}{arguments})")
-        result = self.look(self.story.call("Request", list(row.prompt), row.new, **options), "Request(...)")
+        result = self.look(self.batch.call("Request", list(row.prompt), row.new, **options), "Request(...)")
         self.requests[row.label] = result
         return result
 
     def set(self, target: Result, name: str, value: Any) -> None:
-        self.look(self.story.set(target, name, value), name)
+        self.look(self.batch.set(target, name, value), name)
 
     def label(self, handle: Any) -> str:
         return next((label for label, result in self.requests.items() if self.value(result) == handle), "?")
@@ -316,12 +316,12 @@ def board(rng: torch.Generator, *, waiting: int, known: int, chunk: bool = False
 class Board:
     """A scheduler's state, set up step by step both in the student's code and in Desk, for one call."""
 
-    def __init__(self, story: list[Step], *, num_blocks: int, size: int, budget: int, max_running: int, chunk: bool, **open_: bool) -> None:
+    def __init__(self, steps: list[Step], *, num_blocks: int, size: int, budget: int, max_running: int, chunk: bool, **open_: bool) -> None:
         self.desk = Desk(num_blocks, size, budget, max_running, **open_)
         self.played = SchedulerScript(self.desk)
         self.rows: list[Row] = []
         self.plan: Chunks = []
-        for kind, label, prompt, output, cached, fed, new, eos in story:
+        for kind, label, prompt, output, cached, fed, new, eos in steps:
             row = Row(label, list(prompt), new, eos, output=list(output))
             if kind == "known":
                 self.known(row)
@@ -424,9 +424,9 @@ class Board:
         self.played.judge(student)
 
 
-def on_a_board(student: Any, story: list[Step], call: Callable[[Board], None], *, chunk: bool = False, **numbers: int) -> None:
+def on_a_board(student: Any, steps: list[Step], call: Callable[[Board], None], *, chunk: bool = False, **numbers: int) -> None:
     """Play one call on a drawn state, unless its result depends on a choice that the rules leave open."""
-    sides = [Board(story, chunk=chunk, peeks=open_, once=open_, **numbers) for open_ in (False, True)]  # type: ignore[arg-type]
+    sides = [Board(steps, chunk=chunk, peeks=open_, once=open_, **numbers) for open_ in (False, True)]  # type: ignore[arg-type]
     for side in sides:
         call(side)
     if facts(sides[0].desk) == facts(sides[1].desk):
@@ -469,11 +469,11 @@ def numbers(rng: torch.Generator) -> Numbers:
     return Numbers(one_of(rng, (1, 2, 4)), running + integer(rng, 0, 12), running, integer(rng, 0, 4))
 
 
-def play_schedule(student: Any, story: list[Step], given: Numbers) -> None:
+def play_schedule(student: Any, steps: list[Step], given: Numbers) -> None:
     """Play a schedule to its end in one go, unless it depends on a choice that the rules leave open."""
-    if not story:
+    if not steps:
         return
-    runs = [Run(story, given, open_) for open_ in (False, True)]
+    runs = [Run(steps, given, open_) for open_ in (False, True)]
     histories = [run.write() for run in runs]
     if histories[0] == histories[1]:
         runs[0].played.judge(student)
@@ -485,12 +485,12 @@ class Run:
     memory: {slot: the text up to the token that was last written into it}.
     """
 
-    def __init__(self, story: list[Step], given: Numbers, open_: bool) -> None:
-        most = max(-(-(len(prompt) + new - 1) // given.size) for _, prompt, new, *_ in story)
+    def __init__(self, steps: list[Step], given: Numbers, open_: bool) -> None:
+        most = max(-(-(len(prompt) + new - 1) // given.size) for _, prompt, new, *_ in steps)
         self.desk = Desk(most + given.room, given.size, given.budget, given.max_running, open_, open_)
         self.played = SchedulerScript(self.desk)
-        self.rows = {label: Row(label, prompt, new, eos) for label, prompt, new, eos, *_ in story}
-        self.coming = {label: (arrival, gone) for label, _, _, _, arrival, gone in story}
+        self.rows = {label: Row(label, prompt, new, eos) for label, prompt, new, eos, *_ in steps}
+        self.coming = {label: (arrival, gone) for label, _, _, _, arrival, gone in steps}
         self.memory: dict[int, list[int]] = {}
 
     def write(self) -> list[Any]:

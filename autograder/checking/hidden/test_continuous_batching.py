@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from autograder.authoring import checks, close, equal, stories, that
+from autograder.authoring import checks, close, equal, random_steps, that
 from autograder.checking.checks.test_continuous_batching import (
     first_asked,
     in_a_long_text,
@@ -47,11 +47,11 @@ def test_more_states_of_giving_way(student, rng):
     """random states, blocks of 1, 3 and 5 tokens: after preempt, running, waiting, all requests and the free blocks are right"""
     for num_blocks, size in ((60, 1), (24, 3), (14, 5)):
 
-        def play(story, num_blocks=num_blocks, size=size):
-            which = sum(len(step[2]) for step in story)
-            on_a_board(student, story, lambda each: each.preempt(which), num_blocks=num_blocks, size=size, budget=32, max_running=4)
+        def play(steps, num_blocks=num_blocks, size=size):
+            which = sum(len(step[2]) for step in steps)
+            on_a_board(student, steps, lambda each: each.preempt(which), num_blocks=num_blocks, size=size, budget=32, max_running=4)
 
-        stories(lambda: board(rng, waiting=3, known=0), play, count=5)
+        random_steps(lambda: board(rng, waiting=3, known=0), play, count=5)
 
 
 @checks("preempt")
@@ -118,10 +118,10 @@ def test_more_states_of_those_who_run(student, rng):
     """random states, small and large blocks and budgets: chunks, preempted requests and the free blocks are right"""
     for num_blocks, size, budget in ((22, 1, 40), (7, 3, 4), (4, 5, 11), (5, 4, 30)):
 
-        def play(story, num_blocks=num_blocks, size=size, budget=budget):
-            on_a_board(student, story, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
+        def play(steps, num_blocks=num_blocks, size=size, budget=budget):
+            on_a_board(student, steps, lambda each: each.feed(), num_blocks=num_blocks, size=size, budget=budget, max_running=4)
 
-        stories(lambda: board(rng, waiting=1, known=0), play, count=6)
+        random_steps(lambda: board(rng, waiting=1, known=0), play, count=6)
 
 
 @checks("feed_running")
@@ -237,7 +237,7 @@ def test_schedules_with_little_room(student, rng):
         given.room = integer(rng, 0, 1)
         given.max_running = 4
         given.budget = max(given.budget, 5)
-        stories(lambda: arrivals(rng, 4), lambda story, given=given: play_schedule(student, story, given), count=1)
+        random_steps(lambda: arrivals(rng, 4), lambda steps, given=given: play_schedule(student, steps, given), count=1)
 
 
 # ---- admit ---------------------------------------------------------------------------------------------------------
@@ -248,11 +248,11 @@ def test_more_states_of_those_who_wait(student, rng):
     """random states, small and large blocks, texts partly known to a small pool: chunks, running, waiting, free blocks are right"""
     for num_blocks, size, budget, max_running in ((30, 1, 60, 8), (9, 3, 14, 2), (6, 5, 30, 5), (7, 4, 16, 3)):
 
-        def play(story, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
+        def play(steps, num_blocks=num_blocks, size=size, budget=budget, max_running=max_running):
             given = {"num_blocks": num_blocks, "size": size, "budget": budget, "max_running": max_running}
-            on_a_board(student, story, lambda each: each.admit(), chunk=True, **given)
+            on_a_board(student, steps, lambda each: each.admit(), chunk=True, **given)
 
-        stories(lambda: board(rng, waiting=3, known=3), play, count=5)
+        random_steps(lambda: board(rng, waiting=3, known=3), play, count=5)
 
 
 @checks("admit")
@@ -370,7 +370,7 @@ def test_schedules_of_many(student, rng):
     """random whole schedules of eight requests with a common beginning: plans, the tokens in each slot and outputs are right"""
     for _ in range(3):
         given = numbers(rng)
-        stories(lambda: arrivals(rng, 8), lambda story, given=given: play_schedule(student, story, given), count=1)
+        random_steps(lambda: arrivals(rng, 8), lambda steps, given=given: play_schedule(student, steps, given), count=1)
 
 
 # ---- update --------------------------------------------------------------------------------------------------------
@@ -381,13 +381,13 @@ def test_more_ended_steps(student, rng):
     """random states and plans, blocks of 1, 3 and 5 tokens: outputs, ended requests, running, waiting and the pool are right"""
     for num_blocks, size in ((60, 1), (26, 3), (16, 5)):
 
-        def play(story, num_blocks=num_blocks, size=size):
-            tokens = [[7, 3], [2, 7, 7], [5]][len(story) % 3]
+        def play(steps, num_blocks=num_blocks, size=size):
+            tokens = [[7, 3], [2, 7, 7], [5]][len(steps) % 3]
             on_a_board(
-                student, story, lambda each: each.update(tokens), chunk=True, num_blocks=num_blocks, size=size, budget=50, max_running=4
+                student, steps, lambda each: each.update(tokens), chunk=True, num_blocks=num_blocks, size=size, budget=50, max_running=4
             )
 
-        stories(lambda: board(rng, waiting=1, known=0), play, count=5)
+        random_steps(lambda: board(rng, waiting=1, known=0), play, count=5)
 
 
 @checks("update")

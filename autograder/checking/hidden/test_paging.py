@@ -1,4 +1,4 @@
-"""Hidden checks of the paged cache: fresh stories, tables and models, and rules in combination."""
+"""Hidden checks of the paged cache: fresh random steps, tables and models, and rules in combination."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from autograder.authoring import checks, close, equal, raises, stories, that
+from autograder.authoring import checks, close, equal, raises, random_steps, that
 from autograder.checking.checks.test_paging import idle_pool, memory_of, table_slots
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import small, tiny_ids, unrolled, whole, written
@@ -22,8 +22,8 @@ from autograder.checking.helpers.paged import (
     one_of,
     paged_logits,
     play_pool,
-    pool_story,
-    sequence_story,
+    pool_steps,
+    sequence_steps,
     state_of,
     take_all,
 )
@@ -45,10 +45,10 @@ def test_long_stories_of_pools(student, rng):
     """random sequences of take, share and release, in pools of 1, 3 and 7 blocks: num_free and holders are right"""
     for num_blocks in (1, 3, 7):
 
-        def play(story, num_blocks=num_blocks):
-            play_pool(student, story, num_blocks, keys=False)
+        def play(steps, num_blocks=num_blocks):
+            play_pool(student, steps, num_blocks, keys=False)
 
-        stories(lambda: pool_story(rng, 50, keys=False), play, count=6)
+        random_steps(lambda: pool_steps(rng, 50, keys=False), play, count=6)
 
 
 @checks("BlockPool")
@@ -83,10 +83,10 @@ def test_long_stories_of_sequences(student, rng):
     written(lambda *_: student.PagedSequence(None, 4).blocks_for(1))
     for num_blocks, size in ((9, 1), (5, 3), (5, 4), (4, 5)):
 
-        def play(story, num_blocks=num_blocks, size=size):
-            Sequences(num_blocks, size).play(student, story)
+        def play(steps, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size).play(student, steps)
 
-        stories(lambda: sequence_story(rng, 25, prefix=False), play, count=6)
+        random_steps(lambda: sequence_steps(rng, 25, prefix=False), play, count=6)
 
 
 @checks("PagedSequence")
@@ -577,10 +577,10 @@ def test_long_stories_of_prefix_pools(student, rng):
     """random publish, release, adopt and evict, in pools of 2, 3 and 6 blocks: find, num_free and holders are right"""
     for num_blocks in (2, 3, 6):
 
-        def play(story, num_blocks=num_blocks):
-            play_pool(student, story, num_blocks, keys=True)
+        def play(steps, num_blocks=num_blocks):
+            play_pool(student, steps, num_blocks, keys=True)
 
-        stories(lambda: pool_story(rng, 50, keys=True), play, count=8)
+        random_steps(lambda: pool_steps(rng, 50, keys=True), play, count=8)
 
 
 @checks("PrefixPool")
@@ -678,10 +678,10 @@ def test_long_stories_of_prefixes(student, rng):
     written(lambda *_: student.start_sequence(None, None, None))
     for num_blocks, size in ((5, 4), (8, 2)):
 
-        def play(story, num_blocks=num_blocks, size=size):
-            Sequences(num_blocks, size, prefix=True).play(student, story)
+        def play(steps, num_blocks=num_blocks, size=size):
+            Sequences(num_blocks, size, prefix=True).play(student, steps)
 
-        stories(lambda: sequence_story(rng, 25, prefix=True), play, count=12)
+        random_steps(lambda: sequence_steps(rng, 25, prefix=True), play, count=12)
 
 
 @checks("start_sequence")

@@ -66,12 +66,12 @@ class RemoteStudent:
         """Return the value of a student's name that is not a function: data, or a handle of a class or object."""
         return self._session.ask("value", function=name, name=name)
 
-    def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
+    def play(self, batch: CallBatch, *, stop: bool = True) -> list[Outcome]:
         """Return the outcome of each step of a batch.
 
         stop: whether to skip all steps after one that raises, or only those that use its result.
         """
-        return self._session.play(story, stop=stop)
+        return self._session.play(batch, stop=stop)
 
     def scene(self, name: str, *given: Any) -> Awaited:
         """Play a scene of `async_harness.py` in the process of the student's code, around the student's functions or classes.

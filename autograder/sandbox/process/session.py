@@ -213,18 +213,18 @@ class WorkerSession:
             yield self._value(reply)
         raise WorkerDied("crashed", LOST)
 
-    def play(self, story: CallBatch, *, stop: bool = True) -> list[Outcome]:
+    def play(self, batch: CallBatch, *, stop: bool = True) -> list[Outcome]:
         """Return the outcome of each step. stop: whether to skip all steps after one that raises, or only those that use its result.
 
         Each step is charged to the budget as a request of its own, with the time of a call. Raises WorkerDied.
         """
-        check_generation(self, tuple(leaves(story.steps)), {})
-        many = [{"number": number, "request": step, "stop": stop} for number, step in enumerate(story.steps)]
+        check_generation(self, tuple(leaves(batch.steps)), {})
+        many = [{"number": number, "request": step, "stop": stop} for number, step in enumerate(batch.steps)]
         with self._ready("") as connection:
             replies = list(connection.requests("step", self.call_seconds, many, may_call_back=True))
         outcomes: list[Outcome] = []
         for number, reply in enumerate(replies):
-            before = range(number) if stop else story.leans_on(number)
+            before = range(number) if stop else batch.leans_on(number)
             if any(outcomes[each].error is not None or not outcomes[each].played for each in before):
                 outcomes.append(Outcome(played=False))
                 continue

@@ -1,11 +1,11 @@
 """Batches of calls that are sent together and judged afterwards; each call may use the result of an earlier one.
 
-    story = CallBatch()
-    pool = story.call("BlockPool", 6)
-    row = story.call("PagedSequence", pool, 4)
-    story.method(row, "grow", 6)
-    blocks = story.get(row, "blocks")
-    outcomes = student.play(story)
+    batch = CallBatch()
+    pool = batch.call("BlockPool", 6)
+    row = batch.call("PagedSequence", pool, 4)
+    batch.method(row, "grow", 6)
+    blocks = batch.get(row, "blocks")
+    outcomes = student.play(batch)
     outcomes[blocks.step].value
 
 Every outcome has the value right after its step; later steps do not change it.

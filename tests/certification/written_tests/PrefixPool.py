@@ -56,7 +56,7 @@ class Lists:
             self.keys[block] = key
 
 
-def story(pool, num_blocks, steps, luck):
+def random_calls(pool, num_blocks, steps, luck):
     lists, known = Lists(num_blocks), [key(number) for number in range(num_blocks)]
 
     def take():
@@ -121,7 +121,7 @@ def story(pool, num_blocks, steps, luck):
 def test_PrefixPool(x):
     luck = random.Random(3)
     for _ in range(30):
-        story(x(4), 4, 12, luck)
+        random_calls(x(4), 4, 12, luck)
     many, other = x(70), x(3)
     blocks = [many.take() for _ in range(70)]
     for number, block in enumerate(blocks):
