@@ -44,8 +44,8 @@ class Student(Protocol):
         """Return the outcomes of the steps of a `CallBatch` (`sandbox/protocol/batch.py`), which are sent together."""
         ...
 
-    def scene(self, name: str, *given: Any) -> Any:
-        """Play a scene of `async_harness.py` with functions or classes of the student."""
+    def scenario(self, name: str, *given: Any) -> Any:
+        """Play a scenario of `async_harness.py` with functions or classes of the student."""
         ...
 
     def ranks(self, world: int) -> Any:

@@ -1,8 +1,8 @@
-"""Scenes around a student's coroutines, played in the student's process: readers that leave, a client that hangs up, the loop's clock.
+"""Scenarios around a student's coroutines, played in the student's process: readers that leave, a client that hangs up, the loop's clock.
 
-A scene decides nothing. The check's own functions decide a core's steps and a client's messages and times, and every event is reported to
-the check as it happens. So the records stay with the grader. A submission that changed a scene would be believed only if it reported the
-right events, and producing these is the task.
+A scenario decides nothing. The check's own functions decide a core's steps and a client's messages and times, and every event is reported
+to the check as it happens. So the records stay with the grader. A submission that changed a scenario would be believed only if it
+reported the right events, and producing these is the task.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any
 from course.kit.serving import RequestError, SamplingParams, TokenOutput
 
 MOST_ASKED = 3_000
-"""Maximum number of questions about a core's state in one scene: an idle loop that polls would ask forever."""
+"""Maximum number of questions about a core's state in one scenario: an idle loop that polls would ask forever."""
 SETTLE_SECONDS = 1.0
 
 
 @dataclass
 class Scenario:
-    """A scene, to be called with its arguments. name: one of SCENES."""
+    """A scenario, to be called with its arguments. name: one of SCENARIOS."""
 
     name: str
 
     async def __call__(self, *given: Any) -> Any:
-        return await SCENES[self.name](*given)
+        return await SCENARIOS[self.name](*given)
 
 
 class AskedTooOften(RuntimeError):
@@ -36,7 +36,7 @@ class AskedTooOften(RuntimeError):
 
 
 class Fault(Exception):
-    """A fault that a scene plays."""
+    """A fault that a scenario plays."""
 
 
 def now() -> float:
@@ -353,7 +353,7 @@ async def load(
     return [None if trace is None else [trace.arrival, list(trace.token_times)] for trace in traces]
 
 
-SCENES: dict[str, Callable[..., Awaitable[Any]]] = {
+SCENARIOS: dict[str, Callable[..., Awaitable[Any]]] = {
     "attempt": attempt,
     "pushes": pushes,
     "serve": serve,

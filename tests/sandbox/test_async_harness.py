@@ -1,4 +1,4 @@
-"""Scenes around a student's coroutines: near and far, at every isolation level. Who does not do what is due is found out by the books."""
+"""Scenarios around a student's coroutines, local and remote, at every isolation level. The recorded events show every fault."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def student(student_of):
 
 
 def test_what_a_call_gives_and_what_it_refuses(student):
-    came = student.scene("attempt", student.refuses, [{"n": 1}], {"chat": True, "room": 5}).result
+    came = student.scenario("attempt", student.refuses, [{"n": 1}], {"chat": True, "room": 5}).result
     assert came["returned"]["stop"] == ("a", "b")
     assert came["returned"]["max_tokens"] == 5
-    came = student.scene("attempt", student.refuses, [{"n": 2}], {"chat": True, "room": 5}).result
+    came = student.scenario("attempt", student.refuses, [{"n": 2}], {"chat": True, "room": 5}).result
     assert came["refused"]["status"] == 400
     assert came["refused"]["body"]["error"] == {"message": "n must be 1", "type": "invalid_request_error", "param": "n", "code": "one"}
 
@@ -92,13 +92,13 @@ def test_what_a_call_gives_and_what_it_refuses(student):
 def test_objects_side_by_side(student):
     order = [[0, "a"], [1, "b"], [0, "c"]]
     due = [[2, [1, "a", "c"]], [2, [2, "b"]], [3, [1, "a", "c"]]]
-    assert student.scene("pushes", student.Echo, [[1], [2]], order, "seen").result == due
-    assert student.scene("pushes", student.Echo, [[SamplingParams(seed=3)]], [[0, "x"]], None).result == [2]
+    assert student.scenario("pushes", student.Echo, [[1], [2]], order, "seen").result == due
+    assert student.scenario("pushes", student.Echo, [[SamplingParams(seed=3)]], [[0, "x"]], None).result == [2]
 
 
 def test_readers_that_stay_are_served(student):
     books = Books(2)
-    student.scene("serve", student.AsyncEngine, books, 9, [reader("a", 0.0, 3), reader("b", 0.011, 2)])
+    student.scenario("serve", student.AsyncEngine, books, 9, [reader("a", 0.0, 3), reader("b", 0.011, 2)])
     assert [fed for _, fed in books.steps] == [["a"], ["a", "b"], ["a", "b"]]
     assert (books.wrong, books.notes[-1][2]) == ([], "returned")
 
@@ -118,7 +118,7 @@ def test_what_is_not_done_is_in_the_books(student, plan, told):
 def test_an_idle_loop_that_asks_without_end_is_ended(student_of):
     student = student_of(SOURCE, limits=Limits())
     with pytest.raises(RuntimeError, match="wait instead of asking again"):
-        student.scene("serve", student.Spins, Books(1), 1, [reader("a", 1.0, 2)])
+        student.scenario("serve", student.Spins, Books(1), 1, [reader("a", 1.0, 2)])
 
 
 def test_a_client_that_hangs_up_and_is_not_heard(student):

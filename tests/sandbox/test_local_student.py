@@ -122,7 +122,7 @@ def test_the_last_digit_may_differ_and_nothing_else():
 
 TOLD_APART = {
     "wrong_ring_reduce_scatter_kept.py": "what one rank remembers, all do where they share a memory, as in a notebook",
-    "wrong_engine_spins.py": "a scene that is stopped names the student's line in a notebook only",
+    "wrong_engine_spins.py": "a scenario that is stopped names the student's line in a notebook only",
 }
 """Wrong versions that a notebook and grading tell differently, and why."""
 

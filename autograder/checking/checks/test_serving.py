@@ -30,7 +30,7 @@ from course.kit import Tokenizer, load_tokenizer
 
 def asked(student, body: dict[str, Any], *, chat: bool = False, room: int = 100) -> dict[str, Any]:
     """The fields of the params that a body stands for; fails where it is refused."""
-    came = student.scene("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
+    came = student.scenario("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
     that("returned" in came, f"{body} was refused, and nothing is wrong with it", got=came.get("refused", {}).get("message"))
     params = came["returned"]
     that(isinstance(params, dict), "parse_params returns a SamplingParams", got=params)
@@ -47,7 +47,7 @@ def one_of_them(student, body: dict[str, Any], name: str, **how: Any) -> dict[st
 
 def refused(student, body: dict[str, Any], param: str, *, chat: bool = False, room: int = 100, code: str | None = None) -> None:
     """Fails unless a body is refused with status 400 for this field."""
-    came = student.scene("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
+    came = student.scenario("attempt", student.parse_params, [body], {"chat": chat, "room": room}).result
     that("refused" in came, f"{body} was taken{' in a chat' if chat else ''}; {param} is at fault", got=came.get("returned"))
     error = came["refused"]["body"]["error"]
     equal([came["refused"]["status"], error["param"]], [400, param], what=f"the status and param of the refusal of {body}")
@@ -60,7 +60,7 @@ EOS = 2
 
 
 def parsed(student, pieces: list[bytes]) -> list[list[str]]:
-    return student.scene("pushes", student.SSEParser, [[]], [[0, piece] for piece in pieces], None).result
+    return student.scenario("pushes", student.SSEParser, [[]], [[0, piece] for piece in pieces], None).result
 
 
 OWN = {"eos_token_id": EOS}
@@ -69,7 +69,7 @@ OWN = {"eos_token_id": EOS}
 def streamed(student, ids: list[int], tokenizer: dict[str, Any] = OWN, **params: Any) -> tuple[list[str], list[str | None]]:
     """(the texts of the pushes, finish_reason after each) of one answer. tokenizer: what differs from the tiny model's."""
     given, order = [[student.tokenizer("tiny"), student.SamplingParams(**params)]], [[0, i] for i in ids]
-    came = student.scene("pushes", student.TextStream, given, order, "finish_reason", tokenizer).result
+    came = student.scenario("pushes", student.TextStream, given, order, "finish_reason", tokenizer).result
     return [text for text, _ in came], [reason for _, reason in came]
 
 
@@ -172,7 +172,7 @@ def test_an_event_is_given_with_its_empty_line(student):
 def test_two_parsers(student):
     """two parsers, used in turns: each parser keeps its own unfinished lines and events"""
     order = [[0, b"data: a\n"], [1, b"data: b\nda"], [0, b"data: c\nda"], [1, b"ta: d\n\n"], [0, b"ta: e\n\n"]]
-    got = student.scene("pushes", student.SSEParser, [[], []], order, None).result
+    got = student.scenario("pushes", student.SSEParser, [[], []], order, None).result
     equal(got, [[], [], [], ["b\nd"], ["a\nc\ne"]], what="wrong events of two streams, one after the other's piece")
 
 
@@ -542,7 +542,7 @@ def test_two_answers_at_a_time(student):
     ids = [encoded("é🗼 one two"), encoded("🗼é two one")]
     given = [[student.tokenizer("tiny"), student.SamplingParams(max_tokens=50, stop=(stop,))] for stop in ("two", "one")]
     order = [[which, i] for pair in zip(*ids, strict=True) for which, i in enumerate(pair)]
-    came = student.scene("pushes", student.TextStream, given, order, "finish_reason").result
+    came = student.scenario("pushes", student.TextStream, given, order, "finish_reason").result
     for which, due in enumerate((["é🗼 one ", "stop"], ["🗼é two ", "stop"])):
         pushes = came[which::2]
         equal(["".join(text for text, _ in pushes), pushes[-1][1]], due, what="wrong text and finish_reason of one of two answers")
@@ -666,7 +666,7 @@ def test_two_engines_and_an_unknown_id(student):
     except StudentRaised as error:
         if "NoneType" not in str(error):
             raise
-        return  # it asks its core for something at once, which is no mistake: the played scenes show it
+        return  # it asks its core for something at once, which is no mistake: the played scenarios show it
     for request_id in ("a", "b"):
         try:
             one.forget(request_id)

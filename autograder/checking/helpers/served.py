@@ -1,4 +1,4 @@
-"""Scenes for the checks of serving: a core with its expected state, readers that come and go, clients that hang up (`async_harness.py`)."""
+"""Scenarios for the checks of serving: a core with its expected state, readers that come and go, lost clients (`async_harness.py`)."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def output(name: str, number: int) -> list[Any]:
 
 def played(student: Any, books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> Books:
     """Play a plan and compare the result with the rules."""
-    student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
+    student.scenario("serve", student.AsyncEngine, books, max_waiting, plan)
     judge(books, max_waiting, plan)
     return books
 
@@ -152,7 +152,7 @@ def played_at_the_same_time(
     student: Any, books: tuple[Books, Books], max_waiting: int, plans: tuple[list[dict[str, Any]], list[dict[str, Any]]]
 ) -> None:
     """Play two engines at the same time and compare each with the rules: neither may know the other's requests."""
-    student.scene("serve_two", student.AsyncEngine, *books, max_waiting, *plans)
+    student.scenario("serve_two", student.AsyncEngine, *books, max_waiting, *plans)
     for its, plan in zip(books, plans, strict=True):
         own = {step["id"] for step in plan if "id" in step}
         for kind, time, *details in its.notes:
@@ -173,7 +173,7 @@ class AgainBooks(Books):
 
 def played_again(student: Any, books: AgainBooks, max_waiting: int, plan: list[dict[str, Any]]) -> None:
     """Play a plan that reuses ids, one request after the other. Raise CheckFailed unless every reader gets all its tokens."""
-    student.scene("serve", student.AsyncEngine, books, max_waiting, plan)
+    student.scenario("serve", student.AsyncEngine, books, max_waiting, plan)
     if books.wrong:
         raise CheckFailed(books.wrong[0])
     for name in sorted({step["id"] for step in plan}):
@@ -334,7 +334,7 @@ class Answer:
         self.tasks = 0
         self.error: Any = None
         plan = {"events": [], "messages": [], **plan}
-        student.scene("answer", student.send_events, self._tell, plan)
+        student.scenario("answer", student.send_events, self._tell, plan)
         made = sum(what == "made" for _, what in self.events)
         closed = [time for time, what in self.events if what == "closed"]
         begun = any(what == "begun" for _, what in self.events)
@@ -418,5 +418,5 @@ def loaded(
     """
     sends: list[list[Any]] = []
     clock = (start, late, ahead, tick)
-    got = student.scene("load", student.run_load, lambda what, time, i: sends.append([time, i]), arrivals, plans, *clock)
+    got = student.scenario("load", student.run_load, lambda what, time, i: sends.append([time, i]), arrivals, plans, *clock)
     return got.result, sends, got.seconds - start

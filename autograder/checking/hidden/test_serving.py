@@ -129,7 +129,7 @@ def test_two_streams_side_by_side(student, rng):
     order = [[which, piece] for pair in zip(*streams, strict=False) for which, piece in enumerate([*pair])]
     order += [[which, piece] for which in (0, 1) for piece in streams[which][min(map(len, streams)) :]]
     order = [step for each in order for step in (each, [each[0], b""])]
-    came = student.scene("pushes", student.SSEParser, [[], []], order, None).result
+    came = student.scenario("pushes", student.SSEParser, [[], []], order, None).result
     for which, name in enumerate(("é", "b")):
         events = [event for (at, _), got in zip(order, came, strict=True) if at == which for event in got]
         equal(events, [f"{name * 5}\n{name * 7}", name], what="wrong events of one of two streams")
@@ -166,7 +166,7 @@ def test_old_events_cost_nothing(student, race):
         return [[0, data[i : i + 16]] for i in range(0, len(data), 16)]
 
     def parse(s, inputs, state):
-        return s.scene("pushes", s.SSEParser, [[]], inputs, None).result
+        return s.scenario("pushes", s.SSEParser, [[]], inputs, None).result
 
     cause = "Events that were already returned are not read again."
     race.growth(stream, lambda s, inputs: None, parse, short=1_000, long=8_000, limit=18.0, slow=6.0, cause=cause)
@@ -452,7 +452,7 @@ def test_two_answers_side_by_side(student, rng):
         which = integer(rng, 0, 1)
         if left[which]:
             order.append([which, left[which].pop(0)])
-    came = student.scene("pushes", student.TextStream, given, order, "finish_reason").result
+    came = student.scenario("pushes", student.TextStream, given, order, "finish_reason").result
     for which in (0, 1):
         got = [each for (at, _), each in zip(order, came, strict=True) if at == which]
         due = ["😀 one two three ", "stop"] if which == 0 else [tokenizer_of("tiny").decode(ids[1][:-1]), "length"]
@@ -468,7 +468,7 @@ def test_a_long_answer_costs_no_more_a_token(student, race):
 
     def push(s, inputs, state):
         given = [[s.tokenizer("tiny"), s.SamplingParams(max_tokens=10_000, stop=("\n\n\nEND",))]]
-        return s.scene("pushes", s.TextStream, given, inputs, "finish_reason").result
+        return s.scenario("pushes", s.TextStream, given, inputs, "finish_reason").result
 
     cause = "Text that was already shown is not read again."
     race.growth(answer, lambda s, inputs: None, push, short=256, long=2_048, limit=18.0, slow=6.0, cause=cause)

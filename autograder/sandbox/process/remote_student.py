@@ -73,10 +73,10 @@ class RemoteStudent:
         """
         return self._session.play(batch, stop=stop)
 
-    def scene(self, name: str, *given: Any) -> Awaited:
-        """Play a scene of `async_harness.py` in the process of the student's code, around the student's functions or classes.
+    def scenario(self, name: str, *given: Any) -> Awaited:
+        """Play a scenario of `async_harness.py` in the process of the student's code, around the student's functions or classes.
 
-        `student.scene("serve", student.AsyncEngine, ...)`.
+        `student.scenario("serve", student.AsyncEngine, ...)`.
         """
         played = next((thing._name for thing in given if isinstance(thing, RemoteFunction)), name)
         things = [self.value(thing._name) if isinstance(thing, RemoteFunction) else thing for thing in given]
