@@ -417,7 +417,7 @@ print(doctor.isolation())
 
 
 def test_a_check_runs_where_python_lacks_what_windows_lacks(work):
-    """Notebooks open on Windows; what grades a class needs Linux, and the doctor says so. A stand-in for a machine that nobody here has."""
+    """Notebooks open on Windows; what grades a class needs Linux, and the doctor says so. The test imitates Windows."""
     environment = {**os.environ, "COURSE_WORK": str(work)}
     done = subprocess.run([sys.executable, "-c", WITHOUT_UNIX], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr

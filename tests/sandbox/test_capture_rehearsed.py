@@ -244,7 +244,7 @@ def test_a_captured_step_starts_a_replay_and_little_else() -> None:
 
 @pytest.mark.slow
 def test_the_check_of_tokens_and_waits_passes_with_the_reference() -> None:
-    """It is skipped without a GPU: here it runs on the stand-in, so that the first machine with a GPU is not the first to try it."""
+    """It is skipped without a GPU: here it runs on the emulator, so that the first machine with a GPU is not the first to try it."""
     (check,) = (check for check in load_checks("batching") if check.function.__name__ == "test_tokens_and_waits_on_a_gpu")
     with EmulatedCuda():
         verdict = run_check("batching", check, LocalStudent(dict(vars(reference("batching")))))

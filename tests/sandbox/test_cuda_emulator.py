@@ -1,4 +1,4 @@
-"""The stand-in for CUDA: what it records, replays and counts, and what it refuses as CUDA does."""
+"""The CUDA emulator: what it records, replays and counts, and what it refuses as CUDA does."""
 
 import pytest
 import torch

@@ -25,7 +25,7 @@ def test_the_reference_measures_the_made_up_machine_near_and_far():
     far = RemoteStudent("costs", [Cell("reference", solution_source("costs"))], {})
     try:
         for student in (LocalStudent(namespace()), far):
-            with student.stand_in(peak_flops=PEAK, bandwidth=BANDWIDTH) as work:
+            with student.simulated_machine(peak_flops=PEAK, bandwidth=BANDWIDTH) as work:
                 machine = student.measure_machine(256, 2**20, 5)
             assert (machine.peak_flops, machine.bandwidth) == (pytest.approx(PEAK), pytest.approx(BANDWIDTH, rel=1e-4))
             assert work.clock_reads == 20

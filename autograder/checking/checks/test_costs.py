@@ -365,7 +365,7 @@ def test_a_machine_whose_rates_are_known(student):
 
 def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: int, peak_flops: float, bandwidth: float) -> None:
     """Its products and sums take three times as long but for every fourth, so of four rounds one is undisturbed."""
-    with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as work:
+    with student.simulated_machine(peak_flops=peak_flops, bandwidth=bandwidth) as work:
         machine = student.measure_machine(size, num_bytes, rounds)
     if work.clock_reads == 0:
         return  # a clock that cannot be exchanged: the other checks hold it against the real one
@@ -384,7 +384,7 @@ def rates_of_a_made_up_machine(student, *, size: int, num_bytes: int, rounds: in
         making_too = "Each round makes or copies an array of num_bytes in its time: make it once, before you read the clock."
         suspects += [(bandwidth / 2, making_too)]
     close(machine.bandwidth, bandwidth, atol=0.0, rtol=0.03, what="wrong bandwidth, in bytes/s", suspects=suspects)
-    with student.stand_in(peak_flops=peak_flops, bandwidth=bandwidth) as again:
+    with student.simulated_machine(peak_flops=peak_flops, bandwidth=bandwidth) as again:
         student.measure_machine(size, num_bytes, rounds)
     that(again.clock_reads > 0, "a second call with the same arguments does not look at the clock: measure again in each call")
 

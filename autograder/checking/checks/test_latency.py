@@ -159,7 +159,7 @@ def test_record_keeps_every_token(student):
 def no_other_clock(student, delays: list[float]) -> None:
     """Fail if a clock of Python's is read beside the one that is given."""
     clock = Clock(2.0)
-    with student.stand_in(peak_flops=1e9, bandwidth=1e9) as work:
+    with student.simulated_machine(peak_flops=1e9, bandwidth=1e9) as work:
         made = student.record(clock.stream(delays), clock)
     equal(list(made.token_times), times(2.0, delays), what="wrong token times")
     that(

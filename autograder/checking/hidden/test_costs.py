@@ -283,7 +283,7 @@ def numpy_measures_as_much(student) -> None:
         )  # fmt: skip
     reads = []
     for rounds in ({}, {"rounds": 5}):
-        with student.stand_in(peak_flops=1e11, bandwidth=1e10) as work:
+        with student.simulated_machine(peak_flops=1e11, bandwidth=1e10) as work:
             student.measure_machine(size=64, num_bytes=2**12, **rounds)
         reads.append(work.clock_reads)
     equal(reads[0], reads[1], what="the clock is read so often where no rounds are given")

@@ -102,7 +102,7 @@ class RemoteStudent:
         """
         return counting_on(self._session, fast_bytes=fast_bytes, python=python)
 
-    def stand_in(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
+    def simulated_machine(self, *, peak_flops: float, bandwidth: float) -> AbstractContextManager[Work]:
         """Count as `counting` does, on a simulated machine: clocks read by the calls show that machine's time for the counted work."""
         return counting_on(self._session, machine={"peak_flops": peak_flops, "bandwidth": bandwidth})
 
