@@ -1,4 +1,4 @@
-"""The code for CUDA, rehearsed on a CPU: the course's capture passes as a program for a GPU would run it, and each wrong one is caught."""
+"""The code for CUDA on a CPU emulator: the course's capture passes as a program for a GPU would run it, and each wrong one is caught."""
 
 import inspect
 import time

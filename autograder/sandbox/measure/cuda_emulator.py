@@ -141,7 +141,7 @@ class EmulatedCuda(TorchFunctionMode):
         self.written.clear()  # it begins by waiting for everything
         self.graph_made = graph
         graph.recording = self.recording = Recording()
-        graph.rehearsed = self
+        graph.emulator = self
         try:
             with self.recording:
                 yield
@@ -255,8 +255,8 @@ class Stream:
     next operation of this stream begins.
     """
 
-    def __init__(self, rehearsed: EmulatedCuda) -> None:
-        self.rehearsed = rehearsed
+    def __init__(self, emulator: EmulatedCuda) -> None:
+        self.emulator = emulator
         self.length = 0
         self.done: dict[Stream, int] = {}
 
@@ -267,10 +267,10 @@ class Stream:
         self.done |= {each: max(place, self.done.get(each, 0)) for each, place in (other.done | {other: other.length}).items()}
 
     def wait_event(self, event: Any) -> None:
-        self.rehearsed.written.clear()  # the event does not record which operations come before it: assume all
+        self.emulator.written.clear()  # the event does not record which operations come before it: assume all
 
     def synchronize(self) -> None:
-        self.rehearsed.wait()
+        self.emulator.wait()
 
 
 @dataclass
@@ -290,22 +290,22 @@ class _Started(TorchDispatchMode):
         """Return False: see `op_counter.counting`."""
         return False
 
-    def __init__(self, rehearsed: EmulatedCuda) -> None:
+    def __init__(self, emulator: EmulatedCuda) -> None:
         super().__init__()
-        self.rehearsed, self.counts = rehearsed, False
+        self.emulator, self.counts = emulator, False
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = function(*args, **(kwargs or {}))
         if self.counts and (function._schema.is_mutable or not _is_view(out, args)):
-            recording = self.rehearsed.recording is not None
+            recording = self.emulator.recording is not None
             if function._overloadpacket in PRODUCTS:
-                if recording and not self.rehearsed.warm:
+                if recording and not self.emulator.warm:
                     raise RuntimeError(f"{CAPTURING} (a library allocates at its first product: run once before the recording)")
-                self.rehearsed.warm = True
+                self.emulator.warm = True
             if not recording:
-                self.rehearsed.launches.launches += 1
+                self.emulator.launches.launches += 1
                 given, made = ([leaf for leaf in tree_leaves(each) if isinstance(leaf, Tensor)] for each in ((args, kwargs), out))
-                self.rehearsed.uses(given, made)
+                self.emulator.uses(given, made)
         return out
 
 
@@ -380,7 +380,7 @@ class Graph:
     """The emulated torch.cuda.CUDAGraph, with the generators that may draw inside it."""
 
     recording: Recording | None = None
-    rehearsed: EmulatedCuda
+    emulator: EmulatedCuda
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.generators: list[torch._C.Generator] = []
@@ -391,12 +391,12 @@ class Graph:
     def replay(self) -> None:
         if self.recording is None:
             raise RuntimeError("Called CUDAGraph::replay without a preceding successful capture.")
-        if self.rehearsed.recording is not None:
+        if self.emulator.recording is not None:
             raise RuntimeError(CAPTURING)
         if self.recording.freed():
             raise RuntimeError(FREED)
-        self.rehearsed.launches.replays += 1
-        with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self.rehearsed):
+        self.emulator.launches.replays += 1
+        with torch._C.DisableTorchFunction(), torch.no_grad(), _quiet(self.emulator):
             self.recording.run()
 
 
@@ -424,13 +424,13 @@ def _copied(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _quiet(rehearsed: EmulatedCuda) -> Iterator[None]:
+def _quiet(emulator: EmulatedCuda) -> Iterator[None]:
     """Stop counting launches: a replay is one launch, not many."""
-    counts, rehearsed._counter.counts = rehearsed._counter.counts, False
+    counts, emulator._counter.counts = emulator._counter.counts, False
     try:
         yield
     finally:
-        rehearsed._counter.counts = counts
+        emulator._counter.counts = counts
 
 
 def _memory(tensor: Tensor) -> int:
