@@ -97,9 +97,9 @@ def test_the_stages_of_a_pass_end_in_the_logits_of_the_kit():
     torch.testing.assert_close(whole.values[0].float(), model(ids), atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(last.values[0].float(), model(ids)[:, -2:], atol=1e-4, rtol=1e-4)
     someone = student()
-    with someone.watching() as prints:
+    with someone.watching() as fingerprints:
         someone.forward(someone.WeightsOnly(CONFIG, weights, None), ids)
-    assert unreached(forward_stages(model, ids), prints) is None
+    assert unreached(forward_stages(model, ids), fingerprints) is None
 
 
 def test_the_stages_of_a_cached_pass_are_reached_with_a_cache():
@@ -109,6 +109,6 @@ def test_the_stages_of_a_cached_pass_are_reached_with_a_cache():
     ids = torch.randint(3, 1000, (1, 12), generator=RNG)
     cache = KVCache(model.config, 1, 16)
     forward_cached(model, ids[:, :8], cache)
-    with watching() as prints:
+    with watching() as fingerprints:
         forward_cached(model, ids[:, 8:], cache)
-    assert unreached(forward_stages(model, ids, last=4), prints) is None
+    assert unreached(forward_stages(model, ids, last=4), fingerprints) is None

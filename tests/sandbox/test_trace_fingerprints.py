@@ -1,4 +1,4 @@
-"""What a check sees of a computation from outside: prints of what it computed, and a rehearsal on the meta device."""
+"""What a check sees of a computation from outside: fingerprints of what it computed, and a rehearsal on the meta device."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from autograder.sandbox.measure.trace_fingerprints import print_of, watching
+from autograder.sandbox.measure.trace_fingerprints import fingerprint_of, watching
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from course.kit.paths import ROOT
@@ -61,36 +61,36 @@ def student(request):
         yield LocalStudent(namespace)
 
 
-def test_what_was_computed_is_printed_in_order(student):
+def test_computed_tensors_are_recorded_in_order(student):
     x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
-    with student.watching() as prints:
+    with student.watching() as fingerprints:
         got = student.twice(x)
-    assert prints == [print_of(x), print_of(2 * x), print_of(got)]
-    with student.watching() as prints:
+    assert fingerprints == [fingerprint_of(x), fingerprint_of(2 * x), fingerprint_of(got)]
+    with student.watching() as fingerprints:
         pass
-    assert prints == []
+    assert fingerprints == []
 
 
-def test_what_was_written_in_pieces_is_printed_whole(student):
+def test_a_tensor_written_in_pieces_is_recorded_whole(student):
     x = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
-    with student.watching() as prints:
+    with student.watching() as fingerprints:
         student.piecewise(x)
-    assert print_of(3 * x) in prints
+    assert fingerprint_of(3 * x) in fingerprints
 
 
 def test_no_more_is_noted_than_a_bound_allows(monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.measure.trace_fingerprints.MAX_PRINTS", 5)
-    with watching() as prints:
+    monkeypatch.setattr("autograder.sandbox.measure.trace_fingerprints.MAX_FINGERPRINTS", 5)
+    with watching() as fingerprints:
         for n in range(9):
             torch.full((2,), float(n)) + 1
-    assert len(prints) == 5
+    assert len(fingerprints) == 5
 
 
 def test_memory_that_is_used_again_is_looked_at_again():
-    with watching() as prints:
+    with watching() as fingerprints:
         for n in range(3):
             torch.full((4,), float(n))
-    assert [one[1] for one in prints] == [0.0, 4.0, 8.0]
+    assert [one[1] for one in fingerprints] == [0.0, 4.0, 8.0]
 
 
 @pytest.mark.parametrize("name", ["strays", "strays_into_cat"])

@@ -661,12 +661,12 @@ def test_integers_all_the_way(student, rng):
     """work: q is multiplied as integers; no floating tensor holds q, the weights or the products"""
     q, scale, minimum = matrix(rng, 6, 64)
     x = symmetric_case(rng, 2, 32)[0].flatten()
-    with student.watching() as prints:
+    with student.watching() as fingerprints:
         got = student.int8_linear(x, q, scale, minimum)
     want = integer_product(x, q, scale, minimum)
     float32s(got, want, "wrong product", atol=1e-5 * float(want.abs().max()))
     that(
-        not was_floating(prints, x, q, scale, minimum),
+        not was_floating(fingerprints, x, q, scale, minimum),
         "a floating tensor held the numbers of q, the weights, or their products with those of x",
         expected="integers, until the products are added up",
         cause="Multiply and add in torch.int32; apply the scales after the sum.",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, close, equal, that
-from autograder.sandbox.measure.trace_fingerprints import Fingerprint, print_of
+from autograder.sandbox.measure.trace_fingerprints import Fingerprint, fingerprint_of
 
 
 def integer(rng: torch.Generator, low: int, high: int) -> int:
@@ -138,7 +138,7 @@ def linear_case(case: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return x, q, scale, minimum
 
 
-def was_floating(prints: Sequence[Fingerprint], x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> bool:
+def was_floating(fingerprints: Sequence[Fingerprint], x: Tensor, q: Tensor, scale: Tensor, minimum: Tensor) -> bool:
     """Return whether a floating tensor held the weights' numbers, alone or scaled, or their products with those of x (D,).
 
     The tensor may hold all of them, or those of a group, a row or a block.
@@ -146,9 +146,9 @@ def was_floating(prints: Sequence[Fingerprint], x: Tensor, q: Tensor, scale: Ten
     xq, _ = rounded(x)
     whole = q.double()
     forms = [whole, whole * scale, weights_of(q, scale, minimum).view(q.shape), whole * xq]
-    seen = {p[0] for p in prints}
+    seen = {p[0] for p in fingerprints}
     pieces = [piece for form in forms for piece in (form, *form.unbind(0), *form.unbind(1), *form.flatten(0, 1).unbind(0))]
-    return any(_near(print_of(piece), p) for piece in pieces if piece.numel() in seen for p in prints)
+    return any(_near(fingerprint_of(piece), p) for piece in pieces if piece.numel() in seen for p in fingerprints)
 
 
 def _near(wanted: Fingerprint, got: Fingerprint) -> bool:

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, close
-from autograder.sandbox.measure.trace_fingerprints import MAX_PRINTS, Fingerprint, print_of
+from autograder.sandbox.measure.trace_fingerprints import MAX_FINGERPRINTS, Fingerprint, fingerprint_of
 from course.kit import Config, LayerWeights
 
 TOLERANCE = 1e-4
@@ -59,44 +59,44 @@ def what_differs(student: Any, call: Callable[[], Any], stages: Sequence[Stage],
     A stage is reached if its numbers appear in the computation. The last step is wrong if all stages are reached but the result differs.
     """
     try:
-        with student.watching() as prints:
+        with student.watching() as fingerprints:
             again = call()
     except Exception:
         return None
-    if len(prints) >= MAX_PRINTS:  # the last numbers may be missing
+    if len(fingerprints) >= MAX_FINGERPRINTS:  # the last numbers may be missing
         return None
     if isinstance(again, Tensor) and again.is_floating_point():
-        prints.append(print_of(again))
-    missing = unreached(stages, prints)
+        fingerprints.append(fingerprint_of(again))
+    missing = unreached(stages, fingerprints)
     if missing is None:
-        permuted = isinstance(got, Tensor) and any(_appears(print_of(form), [print_of(got)]) for form in stages[-1].values)
+        permuted = isinstance(got, Tensor) and any(_appears(fingerprint_of(form), [fingerprint_of(got)]) for form in stages[-1].values)
         return None if permuted else f"The expected numbers of {stages[-1].name} appear in your computation, but are not what comes back."
     if not missing.after:  # it is computed in some other order of things: nothing can be said
         return None
     return f"In your computation the expected numbers of {_listed(missing.after)} appear; those of {missing.name} never do."
 
 
-def unreached(stages: Sequence[Stage], prints: Sequence[Fingerprint]) -> Stage | None:
+def unreached(stages: Sequence[Stage], fingerprints: Sequence[Fingerprint]) -> Stage | None:
     """Return the first stage that was not reached although all of its inputs were; None if all stages were reached."""
-    reached = {stage.name for stage in stages if any(_computed(form, prints) for form in stage.values)}
+    reached = {stage.name for stage in stages if any(_computed(form, fingerprints) for form in stage.values)}
     for stage in reversed(stages):  # the inputs of a reached stage were right, however they were computed
         if stage.name in reached:
             reached.update(stage.after)
     return next((stage for stage in stages if stage.name not in reached), None)
 
 
-def _computed(form: Tensor, prints: Sequence[Fingerprint]) -> bool:
+def _computed(form: Tensor, fingerprints: Sequence[Fingerprint]) -> bool:
     """Return whether the numbers appear: all at once, row by row, token by token, or both."""
     rows, tokens = form.unbind(0), form.unbind(-2)
     each = [token for row in rows for token in row.unbind(-2 if row.dim() > 1 else 0)]
-    return any(all(_appears(print_of(piece), prints) for piece in pieces) for pieces in ([form], rows, tokens, each))
+    return any(all(_appears(fingerprint_of(piece), fingerprints) for piece in pieces) for pieces in ([form], rows, tokens, each))
 
 
-def _appears(wanted: Fingerprint, prints: Sequence[Fingerprint]) -> bool:
+def _appears(wanted: Fingerprint, fingerprints: Sequence[Fingerprint]) -> bool:
     entries, total, squares, size = wanted
     return any(
         p[0] == entries and abs(p[1] - total) <= TOLERANCE * size and abs(p[2] - squares) <= TOLERANCE * squares
-        and abs(p[3] - size) <= TOLERANCE * size for p in prints
+        and abs(p[3] - size) <= TOLERANCE * size for p in fingerprints
     )  # fmt: skip
 
 

@@ -458,11 +458,11 @@ def test_integers_in_every_group(student, rng):
     """work: three groups: no floating tensor holds q, the weights or the products"""
     q, scale, minimum = matrix(rng, 5, 96)
     x = symmetric_case(rng, 3, 32)[0].flatten()
-    with student.watching() as prints:
+    with student.watching() as fingerprints:
         got = student.int8_linear(x, q, scale, minimum)
     want = integer_product(x, q, scale, minimum)
     float32s(got, want, "wrong product", atol=1e-5 * float(want.abs().max()))
-    that(not was_floating(prints, x, q, scale, minimum), "q was made floating", expected="integers, until the products are added up")
+    that(not was_floating(fingerprints, x, q, scale, minimum), "q was made floating", expected="integers, until the products are added up")
 
 
 # ---- QuantizedKVCache ----------------------------------------------------------------------------------------------

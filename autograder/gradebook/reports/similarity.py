@@ -160,10 +160,10 @@ def pairs(works: Sequence[Work], base: frozenset[int], common: int) -> list[Pair
     return sorted(found, key=lambda pair: (-pair.tokens, pair.first.student, pair.second.student))
 
 
-def shared_fingerprints(prints: Sequence[set[int]], common: int) -> list[tuple[int, int]]:
+def shared_fingerprints(sets: Sequence[set[int]], common: int) -> list[tuple[int, int]]:
     """Return the pairs with the most fingerprints in common, at least MIN_FINGERPRINTS, through an inverted index."""
     index: dict[int, list[int]] = {}
-    for number, each in enumerate(prints):
+    for number, each in enumerate(sets):
         for fingerprint in each:
             index.setdefault(fingerprint, []).append(number)
     counts: Counter[tuple[int, int]] = Counter()

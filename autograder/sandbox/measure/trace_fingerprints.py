@@ -14,25 +14,25 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-MAX_PRINTS = 4096
+MAX_FINGERPRINTS = 4096
 MAX_ENTRIES = 1 << 24
 """Maximum number of entries of a tensor: a larger one is ignored."""
 
 Fingerprint = list[float]
 
 
-def print_of(values: Tensor) -> Fingerprint:
+def fingerprint_of(values: Tensor) -> Fingerprint:
     exact = values.detach().to(torch.float64)
     return [float(exact.numel()), float(exact.sum()), float(exact.square().sum()), float(exact.abs().sum())]
 
 
-def is_print(value: Any) -> bool:
+def is_fingerprint(value: Any) -> bool:
     """Return whether a value that a worker sent is a fingerprint."""
     return isinstance(value, list) and len(value) == 4 and all(type(number) is float for number in value)
 
 
 class watching(TorchDispatchMode):
-    """Mode that records fingerprints of tensors. `with watching() as prints:` appends them to the list `prints`."""
+    """Mode that records fingerprints of tensors. `with watching() as fingerprints:` appends them to the list `fingerprints`."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -41,12 +41,12 @@ class watching(TorchDispatchMode):
 
     def __init__(self) -> None:
         super().__init__()
-        self.prints: list[Fingerprint] = []
+        self.fingerprints: list[Fingerprint] = []
         self._seen: dict[int, set[tuple[int, int, int]]] = {}  # by the address of the memory
 
     def __enter__(self) -> list[Fingerprint]:
         super().__enter__()
-        return self.prints
+        return self.fingerprints
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         given = _floating((args, kwargs))
@@ -64,9 +64,9 @@ class watching(TorchDispatchMode):
     def _note(self, tensor: Tensor) -> None:
         address, state = _state(tensor)
         seen = self._seen.setdefault(address, set())
-        if state not in seen and len(self.prints) < MAX_PRINTS:
+        if state not in seen and len(self.fingerprints) < MAX_FINGERPRINTS:
             seen.add(state)
-            self.prints.append(print_of(tensor))
+            self.fingerprints.append(fingerprint_of(tensor))
 
 
 def _floating(values: Any) -> list[Tensor]:

@@ -19,7 +19,7 @@ from ..async_harness import Scenario
 from ..confine.limits import Limits, cpu_seconds
 from ..measure.op_counter import Work
 from ..measure.op_counting import counting_on
-from ..measure.trace_fingerprints import Fingerprint, is_print
+from ..measure.trace_fingerprints import Fingerprint, is_fingerprint
 from ..protocol.batch import CallBatch, Outcome
 from ..protocol.handles import Awaited, Handle, RemoteFunction, awaited
 from ..submission import Cell
@@ -110,19 +110,19 @@ class RemoteStudent:
     def watching(self) -> Iterator[list[Fingerprint]]:
         """Record fingerprints of the tensors that torch computes in the worker for the calls inside.
 
-        `with student.watching() as prints:` fills the list `prints` at the end. See `trace_fingerprints.py`.
+        `with student.watching() as fingerprints:` fills the list `fingerprints` at the end. See `trace_fingerprints.py`.
         """
-        prints: list[Fingerprint] = []
+        fingerprints: list[Fingerprint] = []
         self._session.ask("watching", on=True)
         self._session.counts = True
         try:
-            yield prints
+            yield fingerprints
         finally:
             self._session.counts = False
             noted = None if self._session.connection is None else self._session.ask("watching", on=False)
-        if not isinstance(noted, list) or not all(is_print(one) for one in noted):
+        if not isinstance(noted, list) or not all(is_fingerprint(one) for one in noted):
             raise self._session.nonsense("fingerprints that are not numbers")
-        prints += noted
+        fingerprints += noted
 
     def clock(self) -> float:
         """Return the processor seconds that the worker has used, read from outside; wall seconds if the system does not report them."""

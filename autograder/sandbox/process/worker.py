@@ -384,7 +384,7 @@ class Worker:
             self.watcher = watching()
             return None
         watcher, self.watcher = self.watcher, None
-        return watcher.prints if watcher is not None else None
+        return watcher.fingerprints if watcher is not None else None
 
     def describe(self, error: BaseException) -> dict[str, Any]:
         """Describe an exception: names (most derived first), message, and the student's own lines of the traceback."""
