@@ -178,27 +178,27 @@ def judge(specimen: Specimen, seeds: Iterable[int], limits: Limits, *, timing: b
     at_notebook_seed: list[Verdict] = []
     killed_every_time, nearest_limit = True, 0.0
     for seed in seeds:
-        far = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
+        remote = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits, seed=seed)
         try:
-            far.start()
-            if far.cell_outcomes:
-                name, outcome = next(iter(far.cell_outcomes.items()))
+            remote.start()
+            if remote.cell_outcomes:
+                name, outcome = next(iter(remote.cell_outcomes.items()))
                 note = f"{name} does not run: {outcome.message}"
                 return Judgement(specimen, as_expected=False, note=note)
             if timing:
-                verdicts = measured(specimen.topic, selected, far, [], seed)
+                verdicts = measured(specimen.topic, selected, remote, [], seed)
             elif briefly and not specimen.right:
-                verdicts = until_one_fails(specimen.topic, selected, far, seed)
+                verdicts = until_one_fails(specimen.topic, selected, remote, seed)
             else:
-                verdicts = run_checks(specimen.topic, selected, far, seed=seed, name_mistakes=False)
+                verdicts = run_checks(specimen.topic, selected, remote, seed=seed, name_mistakes=False)
                 if seed == NOTEBOOK_SEED:
                     of_course = {check.name for check in selected if not check.own}
                     at_notebook_seed = [verdict for verdict in verdicts if verdict.check in of_course]
             here = [v for v in verdicts if v.failed]
         finally:
-            far.close()
+            remote.close()
         failed += here
-        nearest_limit = max(nearest_limit, far.nearest_limit)
+        nearest_limit = max(nearest_limit, remote.nearest_limit)
         killed_every_time &= bool(here)
     if specimen.right:
         return Judgement(specimen, as_expected=not failed, failed=failed, nearest_limit=nearest_limit)
@@ -232,10 +232,10 @@ def users(topic: str, exercise: str) -> set[str]:
     return found
 
 
-def until_one_fails(topic: str, selected: list[Check], far: RemoteStudent, seed: int) -> list[Verdict]:
+def until_one_fails(topic: str, selected: list[Check], remote: RemoteStudent, seed: int) -> list[Verdict]:
     verdicts = []
     for check in selected:
-        verdicts.append(run_check(topic, check, far, seed=seed))
+        verdicts.append(run_check(topic, check, remote, seed=seed))
         if verdicts[-1].failed:
             break
     return verdicts

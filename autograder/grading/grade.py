@@ -75,34 +75,34 @@ def read_task(task: Task) -> Submission:
 def start_cells(day: Day, submission: Submission, options: Options) -> RemoteStudent:
     """Return a worker in which the lesson's setup cell and the submission's cells have run. Raises InfrastructureFault."""
     cells = [Cell("setup", lesson(day).setup), *submission.cells]
-    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    remote = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
-        far.start()
-        if "setup" in far.cell_outcomes:
-            raise InfrastructureFault(f"the lesson's own setup cell failed: {far.cell_outcomes['setup'].message}")
+        remote.start()
+        if "setup" in remote.cell_outcomes:
+            raise InfrastructureFault(f"the lesson's own setup cell failed: {remote.cell_outcomes['setup'].message}")
     except BaseException:
-        far.close()
+        remote.close()
         raise
-    return far
+    return remote
 
 
 def grade_cells(record: Record, day: Day, submission: Submission, options: Options) -> Record:
     """Run a submission's cells, then every check except timing checks, which run later."""
     start = time.perf_counter()
-    far = None
+    remote = None
     try:
-        far = start_cells(day, submission, options)
-        record.verdicts = run_checks(day.topic, select(day.topic, timing=False), far, seed=options.seed)
+        remote = start_cells(day, submission, options)
+        record.verdicts = run_checks(day.topic, select(day.topic, timing=False), remote, seed=options.seed)
         record.timing_due = bool(select(day.topic, timing=True))
-        record.cells = {name: f"{o.outcome}: {o.message}" for name, o in far.cell_outcomes.items()}
+        record.cells = {name: f"{o.outcome}: {o.message}" for name, o in remote.cell_outcomes.items()}
         for verdict in record.verdicts:
-            explain_missing(verdict, far, submission)
+            explain_missing(verdict, remote, submission)
             verdict.lines = [line for line in verdict.lines if is_line_of(line, submission)]
     except InfrastructureFault as fault:
         record.infrastructure = str(fault)
     finally:
-        if far is not None:
-            far.close()
+        if remote is not None:
+            remote.close()
     record.scores = scores(day, record)
     lost = {score.exercise for score in record.scores if score.points < score.max_points}
     record.notes = {name: note for name, note in submission.notes.items() if name in lost}
@@ -110,14 +110,14 @@ def grade_cells(record: Record, day: Day, submission: Submission, options: Optio
     return record
 
 
-def explain_missing(verdict: Verdict, far: RemoteStudent, submission: Submission) -> None:
+def explain_missing(verdict: Verdict, remote: RemoteStudent, submission: Submission) -> None:
     """Explain a missing function or a stub by the outcome of its cell."""
     missing = verdict.outcome == ERROR and "NameError" in verdict.message
     stub = verdict.outcome == ERROR and verdict.message.startswith(NOT_WRITTEN)
     if (missing or stub) and verdict.exercise in submission.notes:
         note = submission.notes[verdict.exercise]
         verdict.cause = f"{note[0].upper()}{note[1:]}."
-    outcome = far.cell_outcomes.get(submission.homes.get(verdict.exercise, verdict.exercise))
+    outcome = remote.cell_outcomes.get(submission.homes.get(verdict.exercise, verdict.exercise))
     if outcome is None or not missing:
         return
     verdict.outcome = outcome.outcome

@@ -54,22 +54,22 @@ def time_task(task: Task, record: Record, options: Options) -> Record:
 def _measure(task: Task, record: Record, options: Options) -> list[Verdict]:
     submission = read_task(task)
     options = dataclasses.replace(options, seed=record.seed)  # a run that goes on has the seed that it began with
-    far = start_cells(task.day, submission, options)
+    remote = start_cells(task.day, submission, options)
     try:
-        found = measured(task.day.topic, timing_checks(task.day), far, record.verdicts, options.seed)
+        found = measured(task.day.topic, timing_checks(task.day), remote, record.verdicts, options.seed)
         for verdict in found:
-            explain_missing(verdict, far, submission)
+            explain_missing(verdict, remote, submission)
             verdict.lines = [line for line in verdict.lines if is_line_of(line, submission)]
         return found
     finally:
-        far.close()
+        remote.close()
 
 
-def measured(topic: str, checks: list[Check], far: RemoteStudent, others: list[Verdict], seed: int) -> list[Verdict]:
+def measured(topic: str, checks: list[Check], remote: RemoteStudent, others: list[Verdict], seed: int) -> list[Verdict]:
     """Return the verdicts of timing checks; inconclusive checks are measured again, with more rounds."""
-    found = run_timing(topic, checks, far, others, seed=seed)
+    found = run_timing(topic, checks, remote, others, seed=seed)
     unclear = [check for check, verdict in zip(checks, found, strict=True) if verdict.outcome == INCONCLUSIVE]
-    again = {v.check: v for v in run_timing(topic, unclear, far, others, seed=seed, patient=True)}
+    again = {v.check: v for v in run_timing(topic, unclear, remote, others, seed=seed, patient=True)}
     return [again.get(verdict.check, verdict) for verdict in found]
 
 
@@ -83,10 +83,10 @@ def grade_one(task: Task, options: Options, records: Path) -> Record:
 def timing_canary(day: Day, options: Options) -> None:
     """Race the reference against itself: it must not fail. Raises InfrastructureFault."""
     cells = [Cell("reference", solution_source(day.topic))]
-    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
+    remote = RemoteStudent(day.topic, cells, earlier_sources(day.topic), limits=options.limits, seed=options.seed)
     try:
-        for verdict in measured(day.topic, timing_checks(day), far, [], options.seed):
+        for verdict in measured(day.topic, timing_checks(day), remote, [], options.seed):
             if verdict.failed and verdict.outcome != INCONCLUSIVE:
                 raise InfrastructureFault(f"the reference of {day.slug} fails {verdict.check}: {verdict.message}, {verdict.got}")
     finally:
-        far.close()
+        remote.close()

@@ -66,12 +66,12 @@ def chosen(day: Day) -> dict[str, Any]:
 def judged(day: Day, specimen: Specimen) -> list[Verdict]:
     """Return the verdicts of the visible checks of the specimen's exercise except timing checks, as a student sees them."""
     cells = [Cell("setup", lesson(day).setup), Cell("reference", solution_source(day.topic)), Cell(specimen.file, specimen.source)]
-    far = RemoteStudent(day.topic, cells, earlier_sources(day.topic))
+    remote = RemoteStudent(day.topic, cells, earlier_sources(day.topic))
     try:
         with one_thread():
-            return run_checks(day.topic, select(day.topic, exercise=specimen.exercise, hidden=False, timing=False), far)
+            return run_checks(day.topic, select(day.topic, exercise=specimen.exercise, hidden=False, timing=False), remote)
     finally:
-        far.close()
+        remote.close()
 
 
 def as_entry(day: Day, specimen: Specimen, verdicts: list[Verdict]) -> dict[str, Any]:

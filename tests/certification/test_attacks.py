@@ -53,7 +53,7 @@ FIND_WORKER = (
 
 
 @pytest.fixture
-def far():
+def remote():
     """Functions in a worker of the softmax day, from the source of one cell."""
     started: list[RemoteStudent] = []
 
@@ -212,9 +212,9 @@ def test_a_reply_with_too_many_values_is_refused_before_they_are_made():
 
 
 @pytest.mark.parametrize("length", [10**6, 2**40, 2**62])
-def test_a_length_that_no_answer_has_is_the_submissions_fault(far, length):
+def test_a_length_that_no_answer_has_is_the_submissions_fault(remote, length):
     source = f"class Long:\n    def __len__(self): return {length}\n    def __iter__(self): return iter(())\ndef f(): return Long()\n"
-    student = far(source)
+    student = remote(source)
     for use in (len, list, tuple):
         with pytest.raises(CheckFailed, match="more than an answer may have"):
             use(student.f())
@@ -242,7 +242,7 @@ def test_a_worker_may_send_less_than_it_is_sent():
 # What the attacks found: side effects, compared by the grader
 
 
-@pytest.mark.parametrize("place", ["near", "far"])
+@pytest.mark.parametrize("place", ["local", "remote"])
 @pytest.mark.parametrize(
     ("change", "value"),
     [
@@ -253,14 +253,14 @@ def test_a_worker_may_send_less_than_it_is_sent():
         ("x[0] = 0", [float("nan"), 3.0]),
     ],
 )
-def test_a_change_in_place_is_seen(far, place, change, value):
+def test_a_change_in_place_is_seen(remote, place, change, value):
     source = f"import torch\ndef softmax(x):\n    {change}\n    return 1\ndef kind(x):\n    return 1\n"
-    if place == "near":
+    if place == "local":
         names: dict = {}
         exec(source, names)
         student: RemoteStudent | LocalStudent = LocalStudent(names)
     else:
-        student = far(source)
+        student = remote(source)
     with pytest.raises(CheckFailed, match="changed its argument 1 in place"):
         student.softmax(torch.tensor(value), _unchanged=True)
     assert student.kind(torch.tensor(value), _unchanged=True) == 1
@@ -277,8 +277,8 @@ def test_same_knows_nan_infinity_and_nested_values():
     assert not same(1, True)
 
 
-def test_replacing_the_workers_comparisons_hides_nothing(far):
-    student = far(
+def test_replacing_the_workers_comparisons_hides_nothing(remote):
+    student = remote(
         "import torch, autograder.sandbox.process.worker as w\n"
         "w.same = torch.equal = lambda *a: True\nw.snapshot = lambda v: v\ntorch.get_rng_state = lambda: torch.zeros(1)\n"
         "def softmax(x):\n    x.zero_()\n    return x\ndef draw(x):\n    return torch.rand(1)\n"
@@ -289,8 +289,8 @@ def test_replacing_the_workers_comparisons_hides_nothing(far):
         student.draw(torch.ones(2), _rng_unchanged=True)
 
 
-def test_arguments_that_do_not_cross_as_data_are_passed_over(far):
-    student = far("def softmax(x, model, generator, options):\n    model(x)\n    return x + 1\n")
+def test_arguments_that_do_not_cross_as_data_are_passed_over(remote):
+    student = remote("def softmax(x, model, generator, options):\n    model(x)\n    return x + 1\n")
     model = torch.nn.Identity()
     got = student.softmax(torch.ones(2), model, student.generator(1), {"a": [model]}, _unchanged=True, _rng_unchanged=True)
     assert got.tolist() == [2.0, 2.0]
@@ -300,8 +300,8 @@ def test_arguments_that_do_not_cross_as_data_are_passed_over(far):
 
 
 @pytest.mark.slow
-def test_a_byte_now_and_then_does_not_stop_the_clock(far):
-    student = far(
+def test_a_byte_now_and_then_does_not_stop_the_clock(remote):
+    student = remote(
         FIND_WORKER + "def softmax(x):\n    worker.connection.sendall(struct.pack('>4sIQ', b'FPT1', 1000, 1 << 25))\n"
         "    while True:\n        worker.connection.sendall(b' ')\n        time.sleep(0.02)\n"
     )
@@ -312,16 +312,16 @@ def test_a_byte_now_and_then_does_not_stop_the_clock(far):
     assert time.monotonic() - start < 30
 
 
-def test_an_iterator_that_never_ends_is_not_waited_for(far, monkeypatch):
+def test_an_iterator_that_never_ends_is_not_waited_for(remote, monkeypatch):
     monkeypatch.setattr("autograder.sandbox.confine.budget.MAX_REQUESTS", 200)
-    student = far("import itertools\ndef softmax(x):\n    return itertools.repeat(x)\n")
+    student = remote("import itertools\ndef softmax(x):\n    return itertools.repeat(x)\n")
     assert judged(student, lambda s: list(s.softmax(1))) == "timeout"
     assert judged(student, lambda s: next(s.softmax(1))) in ("pass", "timeout")
 
 
-def test_a_check_and_a_submission_have_their_time_in_all(far):
+def test_a_check_and_a_submission_have_their_time_in_all(remote):
     slow = "import time\ndef softmax(x):\n    end = time.process_time() + 0.3\n    while time.process_time() < end: pass\n    return x\n"
-    student = far(slow, dataclasses.replace(QUICK.limits, check_seconds=0.8))
+    student = remote(slow, dataclasses.replace(QUICK.limits, check_seconds=0.8))
 
     def often(s):
         for _ in range(50):
@@ -334,14 +334,14 @@ def test_a_check_and_a_submission_have_their_time_in_all(far):
     assert judged(student, lambda s: s.log_softmax(1)) == "timeout"
 
 
-def test_endless_callbacks_end(far, monkeypatch):
+def test_endless_callbacks_end(remote, monkeypatch):
     monkeypatch.setattr(channel, "MAX_CALLBACKS", 50)
-    student = far("def softmax(model):\n    while True:\n        model(1)\n")
+    student = remote("def softmax(model):\n    while True:\n        model(1)\n")
     assert judged(student, lambda s: s.softmax(lambda x: x)) == "timeout"
 
 
-def test_a_given_function_is_not_called_with_too_much_nor_with_the_students_objects(far):
-    student = far("import torch\nclass Odd:\n    shape = 3\ndef large(model):\n    return model(torch.zeros(1 << 21))\n"
+def test_a_given_function_is_not_called_with_too_much_nor_with_the_students_objects(remote):
+    student = remote("import torch\nclass Odd:\n    shape = 3\ndef large(model):\n    return model(torch.zeros(1 << 21))\n"
                   "def odd(model):\n    return model(Odd())\n")  # fmt: skip
     assert judged(student, lambda s: s.large(lambda x: 1)) == "crashed"
     seen: list[str] = []
@@ -360,8 +360,8 @@ def test_a_given_function_is_not_called_with_too_much_nor_with_the_students_obje
 @pytest.mark.parametrize(
     "reply", ["{'seq': n}", "{'seq': n, 'error': 7}", "{'seq': n, 'error': {'names': 5, 'lines': {}}}", "{'seq': 0, 'ok': 1}"]
 )
-def test_no_reply_can_pass_for_a_fault_of_ours(far, reply):
-    student = far(
+def test_no_reply_can_pass_for_a_fault_of_ours(remote, reply):
+    student = remote(
         FIND_WORKER + "real = worker.receive\nn = 0\n"
         "def receive():\n    global n\n    request = real()\n    n = request['seq'] if request else 0\n    return request\n"
         "worker.receive = receive\n"
@@ -381,7 +381,7 @@ def test_cells_that_end_the_process_are_tried_a_few_times_and_what_was_there_bef
         student.close()
 
 
-def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(far):
+def test_a_cell_of_a_million_letters_is_left_out_and_messages_stay_short(remote):
     cells = [Cell("long", "x = 1\n" * 200_000), Cell("good", "def softmax(x):\n    raise ValueError('y' * 10**7)")]
     student = RemoteStudent("softmax", cells, {}, limits=QUICK.limits)
     try:

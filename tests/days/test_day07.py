@@ -143,7 +143,7 @@ def test_gradients_are_on_between_two_tokens_of_a_stream() -> None:
     assert torch.is_grad_enabled()
 
 
-@pytest.mark.parametrize("how", ["near", "far"])
+@pytest.mark.parametrize("how", ["local", "remote"])
 def test_a_model_is_called_back_in_the_gradient_mode_of_the_call(how: str) -> None:
     """The checks rely on this; a torch module arrives as a plain callable, too."""
     cell = """
@@ -158,7 +158,7 @@ def probe(model):
             return [number, torch.is_grad_enabled()]
 
     student: LocalStudent | RemoteStudent
-    if how == "near":
+    if how == "local":
         space = {"torch": torch}
         exec(cell, space)
         student = LocalStudent(space)

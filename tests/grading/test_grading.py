@@ -402,22 +402,22 @@ def worker():
     started = []
 
     def start(source: str) -> RemoteStudent:
-        far = RemoteStudent("samplers", [Cell("probe", source)], earlier_sources("samplers"), limits=QUICK.limits)
-        started.append(far)
-        far.start()
-        assert far.cell_outcomes == {}, far.cell_outcomes
-        return far
+        remote = RemoteStudent("samplers", [Cell("probe", source)], earlier_sources("samplers"), limits=QUICK.limits)
+        started.append(remote)
+        remote.start()
+        assert remote.cell_outcomes == {}, remote.cell_outcomes
+        return remote
 
     yield start
-    for far in started:
-        far.close()
+    for remote in started:
+        remote.close()
 
 
 def test_functions_of_an_earlier_day_are_the_references(worker):
     import torch
 
-    far = worker("from autograder.student import earlier\nimport torch\ndef probe(x):\n    return earlier('softmax').softmax(x)")
-    assert torch.allclose(far.probe(torch.tensor([0.0, 0.0])), torch.tensor([0.5, 0.5]))
+    remote = worker("from autograder.student import earlier\nimport torch\ndef probe(x):\n    return earlier('softmax').softmax(x)")
+    assert torch.allclose(remote.probe(torch.tensor([0.0, 0.0])), torch.tensor([0.5, 0.5]))
 
 
 def test_an_earlier_days_mistake_costs_nothing_today(tmp_path):
@@ -432,7 +432,7 @@ def test_todays_answers_checks_and_gradebook_cannot_be_imported(worker):
         "solutions.samplers", "solutions.steering", "autograder.checking.checks.test_samplers", "autograder.checking.hidden.test_samplers",
         "autograder.checking.hidden", "autograder.checking.runner", "autograder.certification.certify", "autograder.grading.grade",
     ]  # fmt: skip
-    far = worker(
+    remote = worker(
         "import importlib\n"
         "def probe(names):\n"
         "    found = []\n"
@@ -441,18 +441,18 @@ def test_todays_answers_checks_and_gradebook_cannot_be_imported(worker):
         "        except ImportError:\n            pass\n"
         "    return found\n"
     )
-    assert far.probe(modules[:5]) == []
-    assert far.probe(["solutions.softmax", "course.kit"]) == ["solutions.softmax", "course.kit"]
+    assert remote.probe(modules[:5]) == []
+    assert remote.probe(["solutions.softmax", "course.kit"]) == ["solutions.softmax", "course.kit"]
 
 
 def test_no_answer_of_today_is_in_the_workers_memory(worker):
-    far = worker(
+    remote = worker(
         "import gc, types\n"
         "def probe(words):\n"
         "    texts = [o for o in gc.get_objects() if isinstance(o, dict)]\n"
         "    return sorted({w for d in texts for w in words if w in d and isinstance(d[w], (types.FunctionType, str))})\n"
     )
-    assert far.probe(["top_p_probs", "temperature_sample"]) == []
+    assert remote.probe(["top_p_probs", "temperature_sample"]) == []
 
 
 # Infrastructure faults
@@ -905,11 +905,11 @@ def test_a_hidden_check_says_which_builtin_exception_and_where(tmp_path):
 def test_the_worker_does_not_know_the_runs_seed():
     seed = 2**50 + 12_345
     ask = Cell("ask", "import torch\ndef ask(): return torch.initial_seed()")
-    far = RemoteStudent("softmax", [ask], {}, seed=seed, limits=QUICK.limits)
+    remote = RemoteStudent("softmax", [ask], {}, seed=seed, limits=QUICK.limits)
     try:
-        assert far.ask() == worker_seed(seed) not in (seed, 0)
+        assert remote.ask() == worker_seed(seed) not in (seed, 0)
     finally:
-        far.close()
+        remote.close()
     assert worker_seed(seed) != worker_seed(seed + 1)
 
 

@@ -1,4 +1,4 @@
-"""Coroutines of a student's, awaited where the student's code is: near and far, at every isolation level."""
+"""Coroutines of a student's, awaited where the student's code is: local and remote, at every isolation level."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many calls in one go: near and far, at every isolation level."""
+"""Many calls in one go: local and remote, at every isolation level."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Start = Callable[[str], RemoteStudent | LocalStudent]
 
 
 @pytest.fixture
-def far() -> Iterator[Callable[[str], RemoteStudent]]:
+def remote() -> Iterator[Callable[[str], RemoteStudent]]:
     started: list[RemoteStudent] = []
 
     def start(source: str) -> RemoteStudent:
@@ -36,15 +36,15 @@ def far() -> Iterator[Callable[[str], RemoteStudent]]:
         each.close()
 
 
-def near(source: str) -> LocalStudent:
+def local(source: str) -> LocalStudent:
     namespace: dict[str, object] = {}
     exec(source, namespace)
     return LocalStudent(namespace)
 
 
-@pytest.fixture(params=["near", "far"])
-def student(request, far) -> Start:
-    return far if request.param == "far" else near
+@pytest.fixture(params=["local", "remote"])
+def student(request, remote) -> Start:
+    return remote if request.param == "remote" else local
 
 
 def test_inputs_and_results_come_in_order(student):
@@ -100,8 +100,8 @@ def test_inputs_may_be_what_another_function_gave(student):
     assert list(both.f.each(both.g(x) for x in range(3))) == [(0, 1), (10, 11), (20, 21)]
 
 
-def test_what_was_answered_before_the_process_ended_counts(far):
-    function = far("import os\ndef f(x):\n    return os._exit(0) if x == 3 else x").f
+def test_what_was_answered_before_the_process_ended_counts(remote):
+    function = remote("import os\ndef f(x):\n    return os._exit(0) if x == 3 else x").f
     seen = []
     with pytest.raises(WorkerDied) as died:
         seen.extend(result for _, result in function.each(range(6)))
@@ -110,8 +110,8 @@ def test_what_was_answered_before_the_process_ended_counts(far):
     assert [result for _, result in function.each([1, 2])] == [1, 2]
 
 
-def test_an_endless_call_among_many_is_waited_for_once(far):
-    function = far("def f(x):\n    while x == 1:\n        pass\n    return x").f
+def test_an_endless_call_among_many_is_waited_for_once(remote):
+    function = remote("def f(x):\n    while x == 1:\n        pass\n    return x").f
     start = time.monotonic()
     seen = []
     for _ in range(3):
@@ -122,30 +122,30 @@ def test_an_endless_call_among_many_is_waited_for_once(far):
     assert time.monotonic() - start < 2.5 * QUICK.limits.call_seconds * QUICK.limits.wall_factor
 
 
-def test_each_call_has_the_time_of_a_call(far):
+def test_each_call_has_the_time_of_a_call(remote):
     seconds = QUICK.limits.call_seconds / 2
     source = f"import time\ndef f(x):\n    end = time.process_time() + {seconds}\n    while time.process_time() < end:\n        pass"
-    function = far(source).f
+    function = remote(source).f
     assert len(list(function.each(range(4)))) == 4
 
 
-def test_a_worker_that_answers_what_was_not_asked_is_ended(far):
+def test_a_worker_that_answers_what_was_not_asked_is_ended(remote):
     for reply in ('{"seq": 10_000, "ok": 1}', '{"callback": 1, "method": "__call__", "args": [], "kwargs": {}, "grad": False}'):
         cell = FIND_WORKER + f"def f(x):\n    if x == 1:\n        worker.connection.sendall(worker.encode({reply}))\n    return x"
         with pytest.raises(WorkerDied, match="nonsense"):
-            list(far(cell).f.each(range(4)))
+            list(remote(cell).f.each(range(4)))
 
 
-def test_a_function_as_an_input_is_refused(far):
-    student = far("def f(x):\n    return x")
+def test_a_function_as_an_input_is_refused(remote):
+    student = remote("def f(x):\n    return x")
     with pytest.raises(wire.WireError, match="cannot be sent"):
         list(student.f.each([len]))
     assert student.f(1) == 1
 
 
-def test_student_exceptions_keep_their_lines(far):
+def test_student_exceptions_keep_their_lines(remote):
     with pytest.raises(StudentRaised) as raised:
-        list(far("def f(x):\n    return 1 / x").f.each([0]))
+        list(remote("def f(x):\n    return 1 / x").f.each([0]))
     assert raised.value.lines == ["f, line 2: return 1 / x"]
 
 
@@ -174,14 +174,14 @@ def test_a_counted_call_has_longer():
             student.close()
 
 
-def test_what_torch_takes_long_to_load_is_not_the_students_time(far):
+def test_what_torch_takes_long_to_load_is_not_the_students_time(remote):
     source = "from torch.utils.flop_counter import FlopCounterMode\nimport sys\ndef f(): return 'torch._dynamo' in sys.modules"
-    assert far(source).f() is True
-    assert far("import sys\ndef f(): return 'torch._dynamo' in sys.modules").f() is False
+    assert remote(source).f() is True
+    assert remote("import sys\ndef f(): return 'torch._dynamo' in sys.modules").f() is False
 
 
-def test_a_call_that_was_ended_or_cannot_be_made_says_nothing_of_what_it_raises(far):
-    student = far("def endless():\n    while True:\n        pass\n\ndef other():\n    raise KeyError('x')\n")
+def test_a_call_that_was_ended_or_cannot_be_made_says_nothing_of_what_it_raises(remote):
+    student = remote("def endless():\n    while True:\n        pass\n\ndef other():\n    raise KeyError('x')\n")
     with pytest.raises(CheckFailed, match="an exception other than"):
         raises(ValueError, student.other, cause="told")
     with pytest.raises(NameError, match="nowhere"):

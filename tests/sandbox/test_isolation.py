@@ -152,7 +152,7 @@ HARMLESS = {"setuid root"}  # without a change of user (an ordinary user, or roo
 
 
 @pytest.fixture(scope="module", params=["namespaces", "landlock"])
-def far(request):
+def remote(request):
     forkserver_pool.want(request.param)
     submission = RemoteStudent("softmax", [Cell("probes", f"ROOT = {str(ROOT)!r}\n{PROBES}")], {})
     try:
@@ -166,18 +166,18 @@ def far(request):
     forkserver_pool.want("auto")
 
 
-def test_no_probe_gets_through(far):
-    got_through = {name: result for name in far.names() if (result := far.probe(name)) is not None}
+def test_no_probe_gets_through(remote):
+    got_through = {name: result for name in remote.names() if (result := remote.probe(name)) is not None}
     assert {k: v for k, v in got_through.items() if k not in HARMLESS} == {}
     assert "root" not in got_through or os.getuid() != 0 or not isolation.may_drop_user(forkserver_pool.level())
 
 
-def test_honest_needs_are_met(far):
-    assert far.thread() == [1]
-    size, _ = far.scratch()
+def test_honest_needs_are_met(remote):
+    assert remote.thread() == [1]
+    size, _ = remote.scratch()
     assert size == 1000
-    assert far.own_signal() is True
-    assert far.own_descriptors() is True
+    assert remote.own_signal() is True
+    assert remote.own_descriptors() is True
 
 
 def test_a_filter_that_compares_nothing_with_a_process_id_is_not_loaded():
@@ -189,13 +189,13 @@ def test_a_filter_that_compares_nothing_with_a_process_id_is_not_loaded():
         syscalls.of_process(mine, 4712)
 
 
-def test_a_file_without_end_is_stopped(far):
+def test_a_file_without_end_is_stopped(remote):
     with pytest.raises(OSError, match=r"File too large|No space"):
-        far.big_file()
+        remote.big_file()
 
 
-def test_the_next_submission_finds_nothing_of_the_last(far):
-    far.scratch()
+def test_the_next_submission_finds_nothing_of_the_last(remote):
+    remote.scratch()
     following = RemoteStudent("softmax", [Cell("look", "import os\ndef look():\n    return os.listdir('.')")], {})
     following.start()
     try:
@@ -223,19 +223,19 @@ from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 forkserver_pool.want({level!r})
 look = "def look(path):" + chr(10) + "    return open(path).read()[:20]"
-far = RemoteStudent("softmax", [Cell("look", look)], {{}})
+remote = RemoteStudent("softmax", [Cell("look", look)], {{}})
 print([finding.state for finding in exposed()])
 try:
-    far.start()
+    remote.start()
 except InfrastructureFault as fault:
     print("refused:", fault)
 else:
     for place in {places!r}:
         try:
-            print("read", far.look(place))
+            print("read", remote.look(place))
         except OSError as error:
             print(type(error).__mro__[2].__name__)
-    far.close()
+    remote.close()
 """
     python = tmp_path / "env" / "bin" / "python"
     done = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd="/", env={"PATH": os.environ["PATH"]})
@@ -262,10 +262,10 @@ def test_a_copy_of_the_tree_starts_its_own_workers(tmp_path):
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 from autograder.sandbox.process import forkserver_pool
 look = "import autograder.sandbox.process.worker as w\\ndef look(): return getattr(w, 'MARK', w.__file__)"
-far = RemoteStudent("softmax", [Cell("look", look)], {})
-far.start()
-print(far.look(), forkserver_pool.refusals)
-far.close()
+remote = RemoteStudent("softmax", [Cell("look", look)], {})
+remote.start()
+print(remote.look(), forkserver_pool.refusals)
+remote.close()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=copy, env={"PATH": os.environ["PATH"]})
     assert done.stdout.startswith("the copy"), done.stdout + done.stderr
@@ -369,11 +369,11 @@ def test_an_ordinary_user_reaches_the_level_too(public_python, tmp_path_factory,
 from autograder.sandbox.confine import confine, isolation, syscalls; from autograder.sandbox.process import forkserver_pool
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 forkserver_pool.want({level!r})
-far = RemoteStudent("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
-far.start()
-assert not far.cell_outcomes, far.cell_outcomes
-print(forkserver_pool.level(), sorted(name for name in far.names() if far.probe(name) is not None))
-far.close()
+remote = RemoteStudent("softmax", [Cell("probes", "ROOT = " + repr({str(ROOT)!r}) + chr(10) + {PROBES!r})], {{}})
+remote.start()
+assert not remote.cell_outcomes, remote.cell_outcomes
+print(forkserver_pool.level(), sorted(name for name in remote.names() if remote.probe(name) is not None))
+remote.close()
 """
     result = subprocess.run(
         [public_python, "-c", code], capture_output=True, text=True, user=65534, group=65534, extra_groups=[], cwd="/",

@@ -47,20 +47,20 @@ def cell(name: str, source: str, namespace: dict[str, Any]) -> None:
     exec(compile(source, file, "exec"), namespace)
 
 
-def judged_near(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
+def judged_locally(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     cell("reference", solution_source(specimen.topic), namespace)
     cell(specimen.file, specimen.source, namespace)
     return run_checks(specimen.topic, visible(specimen), LocalStudent(namespace, limits=limits))
 
 
-def judged_far(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
+def judged_remotely(specimen: Specimen, limits: Limits | None = None) -> list[Verdict]:
     cells = [Cell("reference", solution_source(specimen.topic)), Cell(specimen.file, specimen.source)]
-    far = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits)
+    remote = RemoteStudent(specimen.topic, cells, earlier_sources(specimen.topic), limits=limits)
     try:
-        return run_checks(specimen.topic, visible(specimen), far)
+        return run_checks(specimen.topic, visible(specimen), remote)
     finally:
-        far.close()
+        remote.close()
 
 
 def visible(specimen: Specimen) -> list[Any]:
@@ -93,9 +93,9 @@ def judged_otherwise(specimens: list[Specimen]) -> list[str]:
 
 
 def differences(specimen: Specimen, limits: Limits | None) -> list[str]:
-    pairs = zip(judged_near(specimen, limits), judged_far(specimen, limits), strict=True)
+    pairs = zip(judged_locally(specimen, limits), judged_remotely(specimen, limits), strict=True)
     return [
-        f"{specimen.topic}/{specimen.file}\n   near {report_of(here)}\n   far  {report_of(there)}"
+        f"{specimen.topic}/{specimen.file}\n   local  {report_of(here)}\n   remote {report_of(there)}"
         for here, there in pairs
         if not alike(report_of(here), report_of(there))
     ]
@@ -155,8 +155,8 @@ RENDER_CHAT = "wrong_render_chat_mutates.py", "wrong_render_chat_no_default.py"
 def test_a_version_that_spoils_its_argument_spoils_no_later_check():
     """It inserted into the checks' own messages: from then on it passed, and so did one without any default."""
     specimens = [specimen_named(file, "tokenizer") for file in RENDER_CHAT]
-    first = [list(map(report_of, judged_near(specimen))) for specimen in specimens]
-    again = [list(map(report_of, judged_near(specimen))) for specimen in specimens]
+    first = [list(map(report_of, judged_locally(specimen))) for specimen in specimens]
+    again = [list(map(report_of, judged_locally(specimen))) for specimen in specimens]
     assert first == again
     assert all(any(outcome == "fail" for _, outcome, *_ in each) for each in first)
 

@@ -1,4 +1,4 @@
-"""Counted work: FLOPs, bytes written and positions, near and far."""
+"""Counted work: FLOPs, bytes written and positions, local and remote."""
 
 import os
 import threading
@@ -93,20 +93,20 @@ def test_positions_are_the_rows_read_from_the_embedding_of_a_named_model():
     assert counted(lambda: other[ids]).positions == 0
 
 
-def test_far_and_near_count_alike():
+def test_remote_and_local_count_alike():
     topic = "kv_cache"
     source = solution_source(topic)
-    far = RemoteStudent(topic, [Cell("reference", source)], earlier_sources(topic))
+    remote = RemoteStudent(topic, [Cell("reference", source)], earlier_sources(topic))
     namespace: dict[str, object] = {}
     exec(source, namespace)
     ids = torch.arange(3, 23)[None]
     works = []
-    for student in (far, LocalStudent(namespace)):
+    for student in (remote, LocalStudent(namespace)):
         model = student.model("tiny")
         with student.counting() as work:
             student.generate_cached(model, ids, max_new_tokens=6, block_size=64, temperature=0.0)
         works.append(work)
-    far.close()
+    remote.close()
     assert works[0] == works[1]
     assert works[0].positions == 20 + 6 - 1
     assert works[0].flops > 2 * 25 * 900_000
@@ -114,23 +114,23 @@ def test_far_and_near_count_alike():
 
 def test_what_is_outside_the_block_is_not_counted():
     source = "import torch\ndef f(x):\n    return x @ x\n"
-    far = RemoteStudent("softmax", [Cell("f", source)], {})
-    far.f(torch.ones(4, 4))
-    with far.counting() as work:
-        far.f(torch.ones(4, 4))
-    far.f(torch.ones(4, 4))
+    remote = RemoteStudent("softmax", [Cell("f", source)], {})
+    remote.f(torch.ones(4, 4))
+    with remote.counting() as work:
+        remote.f(torch.ones(4, 4))
+    remote.f(torch.ones(4, 4))
     assert work.flops == 2 * 4**3
-    far.close()
+    remote.close()
 
 
 def test_clocks_go_forward_with_work():
     cell = Cell("f", "import torch\ndef f():\n    x = torch.ones(400, 400)\n    for _ in range(30): x = x @ x\n")
-    far = RemoteStudent("softmax", [cell], {})
-    for student in (far, LocalStudent({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
+    remote = RemoteStudent("softmax", [cell], {})
+    for student in (remote, LocalStudent({"f": lambda: [torch.ones(300, 300) @ torch.ones(300, 300) for _ in range(30)]})):
         start = student.clock()
         student.f()
         assert student.clock() > start
-    far.close()
+    remote.close()
 
 
 def test_products_with_gradients_on_count_apart():
@@ -152,15 +152,15 @@ def test_values_that_python_asks_for_count_as_waits():
     assert counted(lambda: linear(torch.ones(2, 3), torch.ones(1, 3)).squeeze().tolist()).waits == 1
 
 
-def test_arguments_as_they_are_after_a_call_near_and_far():
+def test_arguments_as_they_are_after_a_call_local_and_remote():
     source = "def f(x, y):\n    x[0] = 7\n    return y + 1\n"
-    far = RemoteStudent("softmax", [Cell("f", source)], {})
+    remote = RemoteStudent("softmax", [Cell("f", source)], {})
     namespace: dict[str, object] = {}
     exec(source, namespace)
-    for student in (far, LocalStudent(namespace)):
+    for student in (remote, LocalStudent(namespace)):
         result, (x, y) = student.f(torch.zeros(2), torch.ones(1), _arguments=True)
         assert (result.item(), x.tolist(), y.tolist()) == (2.0, [7.0, 0.0], [1.0])
-    far.close()
+    remote.close()
 
 
 REMEMBERS = """
@@ -184,18 +184,18 @@ import torch
 """
 
 
-def test_calls_in_the_same_memory_and_results_as_they_are_at_the_end_near_and_far():
-    far = RemoteStudent("transformer", [Cell("cell", REMEMBERS)], {})
+def test_calls_in_the_same_memory_and_results_as_they_are_at_the_end_local_and_remote():
+    remote = RemoteStudent("transformer", [Cell("cell", REMEMBERS)], {})
     namespace: dict[str, object] = {}
     exec(REMEMBERS, namespace)
-    for student in (far, LocalStudent(namespace)):
+    for student in (remote, LocalStudent(namespace)):
         one, other = (Weights(torch.ones(1), [], torch.full((2,), n), torch.ones(1)) for n in (1.0, 5.0))
         first, second = student.total.again([one, torch.ones(3)], [other, torch.zeros(3)])
         assert (first, second) == (5.0, 2.0)  # not 10: what it remembers is stale
         results = student.counter.series(1, then=[[1], [2], [3]])
         assert [result.item() for result in results] == [9.0, 9.0, 9.0]
         assert one.norm.tolist() == [1.0, 1.0]
-    far.close()
+    remote.close()
 
 
 IN_A_THREAD = """
@@ -212,11 +212,11 @@ def softmax(logits):
 
 @pytest.mark.skipif(limits.main_thread_seconds(os.getpid()) is None, reason="this system does not tell the time of a thread")
 def test_work_in_another_thread_is_seen_by_the_processors_time():
-    far = RemoteStudent("softmax", [Cell("cell", IN_A_THREAD)], {})
-    with pytest.raises(CheckFailed, match="other threads") as failed, far.counting():
-        far.softmax(torch.ones(500, 1000))
+    remote = RemoteStudent("softmax", [Cell("cell", IN_A_THREAD)], {})
+    with pytest.raises(CheckFailed, match="other threads") as failed, remote.counting():
+        remote.softmax(torch.ones(500, 1000))
     assert not mistakes.tells({"check": mistakes.what_was_seen("fail", failed.value.what, failed.value.values)}), "a time names no mistake"
-    far.close()
+    remote.close()
 
 
 LATE = """
@@ -239,31 +239,31 @@ def patched(x):
 
 
 def test_work_that_is_left_until_the_answer_is_sent_is_not_done_or_is_counted():
-    far = RemoteStudent("softmax", [Cell("probe", LATE)], {})
+    remote = RemoteStudent("softmax", [Cell("probe", LATE)], {})
     try:
-        with far.counting() as work:
-            assert far.late(torch.ones(8, 8)).tolist() == [0.0, 0.0]
+        with remote.counting() as work:
+            assert remote.late(torch.ones(8, 8)).tolist() == [0.0, 0.0]
         assert work.flops == 0
-        with far.counting() as work:
-            far.patched(torch.ones(8, 8))
+        with remote.counting() as work:
+            remote.patched(torch.ones(8, 8))
         assert work.flops == 2 * 8**3
-        with far.counting(python=True) as work:
-            far.late(torch.ones(8, 8))
+        with remote.counting(python=True) as work:
+            remote.late(torch.ones(8, 8))
         assert work.waits == 0
     finally:
-        far.close()
+        remote.close()
 
 
 def test_what_is_sent_back_takes_no_memory_of_pythons():
-    far = RemoteStudent("softmax", [Cell("probe", "import torch\ndef large(): return torch.ones(500_000)")], {})
+    remote = RemoteStudent("softmax", [Cell("probe", "import torch\ndef large(): return torch.ones(500_000)")], {})
     try:
-        with far.counting(python=True) as work:
-            far.large()
+        with remote.counting(python=True) as work:
+            remote.large()
         assert work.python_bytes < 100_000
         assert work.peak_bytes == 2_000_000
         assert work.waits == 0
     finally:
-        far.close()
+        remote.close()
 
 
 def grown(n):
@@ -279,10 +279,10 @@ def test_a_storage_that_grows_by_itself_is_seen_where_it_is_used():
 
 def test_threads_of_torch_that_a_cell_asks_for_are_not_taken_for_others():
     source = "torch.set_num_threads(2)\ndef softmax(logits):\n    return [logits @ logits for _ in range(20)][-1]\n"
-    far = RemoteStudent("softmax", [Cell("cell", f"import torch\n{source}")], {})
-    with far.counting() as work:
-        far.softmax(torch.ones(500, 500))
-    far.close()
+    remote = RemoteStudent("softmax", [Cell("cell", f"import torch\n{source}")], {})
+    with remote.counting() as work:
+        remote.softmax(torch.ones(500, 500))
+    remote.close()
     assert work.flops == 20 * 2 * 500**3
 
 
@@ -446,12 +446,12 @@ def drop():
 """
 
 
-def test_memory_near_and_far():
-    far = RemoteStudent("softmax", [Cell("cell", KEEPS)], {})
+def test_memory_local_and_remote():
+    remote = RemoteStudent("softmax", [Cell("cell", KEEPS)], {})
     namespace: dict[str, object] = {}
     exec(KEEPS, namespace)
     works = []
-    for student in (far, LocalStudent(namespace)):
+    for student in (remote, LocalStudent(namespace)):
         x = torch.zeros(6, 30, 30)
         student.products(x, 1)  # what was made before is not counted
         with student.counting(fast_bytes=SIZE) as work:
@@ -463,7 +463,7 @@ def test_memory_near_and_far():
             student.products(x, 2)
         assert (again.peak_bytes, again.slow_bytes) == (2 * 3600, 0)
         student.drop()
-    far.close()
+    remote.close()
     assert works[0] == works[1]
     assert (works[0].peak_bytes, works[0].largest_bytes) == (6 * 3600, 3600)
     assert works[0].slow_bytes == 8 * 3600  # x is slow: each product reads one of its matrices, once, and gives what is fast

@@ -1,4 +1,4 @@
-"""A worker a rank, and the grader between them: near and far, at every isolation level."""
+"""A worker for each rank, and the grader between them: local and remote, at every isolation level."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_fault_of_ours_is_not_taken_for_a_ranks(student, monkeypatch):
 
 
 def test_a_rank_whose_worker_is_killed_while_its_cells_run_has_no_error_of_the_students(student, way, monkeypatch):
-    if way == "near":
+    if way == "local":
         return
     with monkeypatch.context() as patch:
         real = WorkerChannel.request
@@ -157,7 +157,7 @@ def test_a_rank_whose_worker_is_killed_while_its_cells_run_has_no_error_of_the_s
 
 
 def test_ranks_have_nothing_in_common_where_it_counts(student, way):
-    if way == "near":
+    if way == "local":
         assert len(student.ranks(2).each("cheat", inputs(2))[0]) == 2
         return
     with pytest.raises(KeyError):

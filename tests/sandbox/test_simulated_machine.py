@@ -1,4 +1,4 @@
-"""The made-up machine: a right stopwatch gives its rates, near and far alike, and the real clocks are back afterwards."""
+"""The made-up machine: a right stopwatch gives its rates, local and remote alike, and the real clocks are back afterwards."""
 
 import threading
 import time
@@ -21,17 +21,17 @@ def namespace(*more: str) -> dict:
     return names
 
 
-def test_the_reference_measures_the_made_up_machine_near_and_far():
-    far = RemoteStudent("costs", [Cell("reference", solution_source("costs"))], {})
+def test_the_reference_measures_the_made_up_machine_local_and_remote():
+    remote = RemoteStudent("costs", [Cell("reference", solution_source("costs"))], {})
     try:
-        for student in (LocalStudent(namespace()), far):
+        for student in (LocalStudent(namespace()), remote):
             with student.simulated_machine(peak_flops=PEAK, bandwidth=BANDWIDTH) as work:
                 machine = student.measure_machine(256, 2**20, 5)
             assert (machine.peak_flops, machine.bandwidth) == (pytest.approx(PEAK), pytest.approx(BANDWIDTH, rel=1e-4))
             assert work.clock_reads == 20
             assert work.flops == 5 * 2 * 256**3
     finally:
-        far.close()
+        remote.close()
 
 
 def test_a_clock_under_a_name_of_its_own_is_exchanged_and_given_back():

@@ -1,4 +1,4 @@
-"""What a check may do with `student`: the same near and far, at every isolation level."""
+"""What a check may do with `student`: the same local and remote, at every isolation level."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_checks_ask_a_student_for_nothing_else():
     assert asked > 500
 
 
-def test_near_and_far_are_the_contract():
+def test_local_and_remote_are_the_contract():
     from autograder.sandbox.process.local import LocalStudent
     from autograder.sandbox.process.remote_student import RemoteStudent
 

@@ -58,7 +58,7 @@ def of_ones(s, inputs, state):
     return s.softmax(torch.ones(state))
 
 
-def far_with(source):
+def remote_with(source):
     return RemoteStudent(TOPIC, [Cell("reference", solution_source(TOPIC)), Cell("more", source)], earlier_sources(TOPIC))
 
 
@@ -88,11 +88,11 @@ def test_far_above_the_limit_the_first_round_is_enough(monkeypatch):
     assert rounds(monkeypatch, [6.1]) == ([6.1], False)
 
 
-@pytest.mark.parametrize("near", [False, True])
-def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
+@pytest.mark.parametrize("local", [False, True])
+def test_the_reference_wins_its_race_and_a_slow_version_loses(local):
     def student(source):
-        if not near:
-            return far_with(source)
+        if not local:
+            return remote_with(source)
         namespace: dict[str, object] = {}
         exec(solution_source(TOPIC) + source, namespace)
         return LocalStudent(namespace)
@@ -109,7 +109,7 @@ def test_the_reference_wins_its_race_and_a_slow_version_loses(near):
 
 def test_a_fast_wrong_answer_wins_nothing():
     with pytest.raises(CheckFailed, match="another answer"):
-        Race(TOPIC, far_with(WRONG_AND_FAST)).against(SLOW, draw, call)
+        Race(TOPIC, remote_with(WRONG_AND_FAST)).against(SLOW, draw, call)
 
 
 REMEMBERS = """
@@ -128,7 +128,7 @@ def keys(x):
 
 
 def test_nothing_is_asked_twice_so_a_memory_of_answers_is_too_slow():
-    student = far_with(REMEMBERS)
+    student = remote_with(REMEMBERS)
     with pytest.raises(CheckFailed, match="too slow"):
         Race(TOPIC, student).against(SLOW, draw, call)
     asked, different = student.keys(torch.zeros(1))
@@ -153,9 +153,9 @@ def softmax(logits):
     return _softmax(logits) * (1 + (len(calls) > 2))
 """
     with pytest.raises(CheckFailed, match="another answer"):
-        Race(TOPIC, far_with(late)).against(SLOW, draw, call)
+        Race(TOPIC, remote_with(late)).against(SLOW, draw, call)
     with pytest.raises(CheckFailed, match="another answer"):
-        Race(TOPIC, far_with(late)).growth(by_size, same_size, of_ones, short=8, long=64, limit=9.0, slow=9.0)
+        Race(TOPIC, remote_with(late)).growth(by_size, same_size, of_ones, short=8, long=64, limit=9.0, slow=9.0)
 
 
 def test_who_is_equally_slow_everywhere_does_not_pass_for_growing_little():
@@ -169,7 +169,7 @@ def softmax(logits):
         pass
     return _softmax(logits)
 """
-    race = Race(TOPIC, far_with(waits))
+    race = Race(TOPIC, remote_with(waits))
     with pytest.raises(CheckFailed, match="too slow"):
         race.growth(by_size, same_size, of_ones, short=128, long=1024, limit=2.0, slow=4.0)
     assert list(race.times) == ["1,024"]
@@ -177,9 +177,9 @@ def softmax(logits):
 
 
 def test_a_call_that_runs_into_the_time_limit_is_too_slow():
-    far = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
+    remote = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow") as failed:
-        Race(TOPIC, far).against(SLOW, draw, call, cause="It loops.")
+        Race(TOPIC, remote).against(SLOW, draw, call, cause="It loops.")
     assert failed.value.cause == "It loops."
 
 
@@ -196,19 +196,19 @@ def test_a_call_that_waited_for_a_busy_machine_proves_no_cause(monkeypatch):
 
 
 def test_growth_that_runs_into_the_time_limit_is_too_slow():
-    far = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
+    remote = RemoteStudent(TOPIC, [Cell("more", ENDLESS)], {}, limits=Limits(call_seconds=0.3))
     with pytest.raises(CheckFailed, match="too slow"):
-        Race(TOPIC, far).growth(by_size, same_size, of_ones, short=8, long=64, limit=2.0, slow=4.0)
+        Race(TOPIC, remote).growth(by_size, same_size, of_ones, short=8, long=64, limit=2.0, slow=4.0)
 
 
 def test_a_naive_version_that_is_not_slow_makes_the_race_inconclusive():
     with pytest.raises(Inconclusive, match="only"):
-        Race(TOPIC, far_with("")).against("pass\n", draw, call)
+        Race(TOPIC, remote_with("")).against("pass\n", draw, call)
 
 
 def test_a_rival_that_fails_is_our_fault():
     with pytest.raises(InfrastructureFault):
-        Race(TOPIC, far_with("")).against(WRONG_AND_FAST, draw, call)
+        Race(TOPIC, remote_with("")).against(WRONG_AND_FAST, draw, call)
 
 
 def test_cost_that_grows_with_the_length_is_seen():
@@ -218,7 +218,7 @@ def test_cost_that_grows_with_the_length_is_seen():
     def constant(s, inputs, state):
         return s.softmax(torch.ones(12_800, 64)).sum()
 
-    flat, grows = Race(TOPIC, far_with("")), Race(TOPIC, far_with(""))
+    flat, grows = Race(TOPIC, remote_with("")), Race(TOPIC, remote_with(""))
     flat.growth(by_size, same_size, constant, short=128, long=1024, limit=3.0, slow=4.0)
     with pytest.raises(CheckFailed, match="grows"):
         grows.growth(by_size, same_size, linear, short=128, long=1024, limit=2.0, slow=4.0)
@@ -338,7 +338,7 @@ def test_an_exercise_with_nothing_right_is_not_measured(with_timing):
         called.append(1)
 
     with_timing(check)
-    blank = far_with("def softmax(x):\n    raise NotImplementedError('softmax')\n")
+    blank = remote_with("def softmax(x):\n    raise NotImplementedError('softmax')\n")
     verdicts = run_checks(TOPIC, runner.select(TOPIC, exercise="softmax"), blank)
     assert verdicts[-1].outcome == FAIL
     assert not called
@@ -373,8 +373,8 @@ def test_a_gpu_check_is_skipped_with_its_reason_and_costs_nothing(monkeypatch):
     assert share([verdict, passed, failed]) == 0.5
     assert not verdict.failed
     assert failed.failed
-    far = far_with("")
+    remote = remote_with("")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(runner, "wake_gpu", lambda: None)
-    assert "make gpu" in runner.run_check(TOPIC, check, far).message
+    assert "make gpu" in runner.run_check(TOPIC, check, remote).message
     assert runner.run_check(TOPIC, check, LocalStudent({})).outcome == PASS

@@ -46,12 +46,12 @@ def fails(x):
 """
 
 
-@pytest.fixture(params=["far", "near"])
+@pytest.fixture(params=["remote", "local"])
 def student(request):
-    if request.param == "far":
-        far = RemoteStudent("softmax", [Cell("f", SOURCE)], {})
-        yield far
-        far.close()
+    if request.param == "remote":
+        remote = RemoteStudent("softmax", [Cell("f", SOURCE)], {})
+        yield remote
+        remote.close()
     else:
         import linecache
 
@@ -138,12 +138,12 @@ import torch
 from autograder.sandbox.process.local import LocalStudent
 from autograder.sandbox.process.remote_student import Cell, RemoteStudent
 
-near = {{"__name__": "__main__"}}
-exec({COUNTS_IMPORTS!r}, near)
-far = RemoteStudent("softmax", [Cell("count", {COUNTS_IMPORTS!r})], {{}})
-for student in (LocalStudent(near), far):
+local = {{"__name__": "__main__"}}
+exec({COUNTS_IMPORTS!r}, local)
+remote = RemoteStudent("softmax", [Cell("count", {COUNTS_IMPORTS!r})], {{}})
+for student in (LocalStudent(local), remote):
     print(student.imported.on_meta(torch.ones(2, 2)).result)
-far.close()
+remote.close()
 """
 
 

@@ -17,12 +17,12 @@ from tests.sandbox.test_local_student import cell
 from tests.support.submissions import QUICK
 
 Start = Callable[..., RemoteStudent]
-WAYS = ("near", *LEVELS)
+WAYS = ("local", *LEVELS)
 
 
 @pytest.fixture(scope="module", params=WAYS)
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param != "near":
+    if request.param != "local":
         forkserver_pool.want(request.param)
         try:
             forkserver_pool.forkserver(QUICK.limits)
@@ -39,7 +39,7 @@ def student_of(way: str) -> Iterator[Start]:
     started: list[RemoteStudent] = []
 
     def start(source: str, limits: Limits = QUICK.limits) -> RemoteStudent:
-        if way == "near":
+        if way == "local":
             namespace: dict[str, Any] = {"__name__": "__main__"}
             cell("probe", source, namespace)
             return LocalStudent(namespace, limits=limits)

@@ -181,14 +181,14 @@ def untimed(topic: str, exercise: str) -> list[Check]:
 
 
 def first_failing(topic: str, cells: list[Cell], checks: Iterable[Check]) -> str | None:
-    far = RemoteStudent(topic, cells, earlier_sources(topic), limits=LIMITS, seed=SEED)
+    remote = RemoteStudent(topic, cells, earlier_sources(topic), limits=LIMITS, seed=SEED)
     try:
-        far.start()
-        if far.cell_outcomes:
+        remote.start()
+        if remote.cell_outcomes:
             return DOES_NOT_RUN
-        return next((check.name for check in checks if run_check(topic, check, far, seed=SEED).failed), None)
+        return next((check.name for check in checks if run_check(topic, check, remote, seed=SEED).failed), None)
     finally:
-        far.close()
+        remote.close()
 
 
 def timing_checks(mutant: Mutant) -> list[Check]:
@@ -197,12 +197,12 @@ def timing_checks(mutant: Mutant) -> list[Check]:
 
 def too_slow_for(mutant: Mutant) -> str | None:
     """Return the first speed check that the mutant fails, or None. An inconclusive measurement is not a failure."""
-    far = RemoteStudent(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
+    remote = RemoteStudent(mutant.topic, mutant.cells, earlier_sources(mutant.topic), limits=LIMITS, seed=SEED)
     try:
-        far.start()
-        verdicts = measured(mutant.topic, timing_checks(mutant), far, [], SEED)
+        remote.start()
+        verdicts = measured(mutant.topic, timing_checks(mutant), remote, [], SEED)
     finally:
-        far.close()
+        remote.close()
     return next((v.check for v in verdicts if v.outcome == FAIL), None)
 
 

@@ -40,17 +40,17 @@ class NotSeen(BaseException):
 class OnlySeen:
     """A check's `student`, limited to what a written test can use."""
 
-    def __init__(self, far: RemoteStudent) -> None:
-        self._far = far
+    def __init__(self, remote: RemoteStudent) -> None:
+        self._remote = remote
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in ("begin_check", "value", "forget"):
-            return getattr(self._far, name)
-        if hasattr(type(self._far), name):
+            return getattr(self._remote, name)
+        if hasattr(type(self._remote), name):
             raise NotSeen(name)
-        return OnlyCalled(getattr(self._far, name))
+        return OnlyCalled(getattr(self._remote, name))
 
 
 def not_seen(name: str) -> Any:
@@ -79,11 +79,11 @@ class OnlyCalled:
         return getattr(self._function, name)
 
 
-def fails(topic: str, checks: Iterable[Check], far: RemoteStudent, seed: int) -> str:
+def fails(topic: str, checks: Iterable[Check], remote: RemoteStudent, seed: int) -> str:
     """Return the title of the first of these checks that fails in a way that a written test can see; "" for none."""
     for check in checks:
         try:
-            verdict = run_check(topic, check, OnlySeen(far), seed=seed)
+            verdict = run_check(topic, check, OnlySeen(remote), seed=seed)
         except NotSeen:
             continue
         if verdict.failed:
@@ -100,11 +100,11 @@ def seen(which: Task, specimen: Specimen) -> list[str]:
     titles = []
     for seed in range(SEEDS):
         cells = [Cell("setup", which.setup), Cell("reference", which.reference), Cell(specimen.file, specimen.source)]
-        far = RemoteStudent(which.topic, cells, earlier_sources(which.topic), seed=seed)
+        remote = RemoteStudent(which.topic, cells, earlier_sources(which.topic), seed=seed)
         try:
-            titles.append(fails(which.topic, [c for c in checks if not c.gpu], far, seed))
+            titles.append(fails(which.topic, [c for c in checks if not c.gpu], remote, seed))
         finally:
-            far.close()
+            remote.close()
         if not titles[-1]:
             break
     return titles

@@ -276,8 +276,8 @@ class GrowingWork:
 class Rivals:
     """The reference and the naive versions of a topic: in workers of a fork server without submissions, or in this process."""
 
-    def __init__(self, topic: str, near: bool) -> None:
-        self.topic, self.near = topic, near
+    def __init__(self, topic: str, local: bool) -> None:
+        self.topic, self.local = topic, local
         self.namespaces: dict[str, LocalStudent | RemoteStudent] = {}
         self.spreads: dict[str, tuple[float, float]] = {}
 
@@ -285,7 +285,7 @@ class Rivals:
         """Return the namespace of the reference module with `naive` run after it."""
         if naive not in self.namespaces:
             source = solution_source(self.topic)
-            if self.near:
+            if self.local:
                 namespace: dict[str, Any] = {"__name__": __name__}  # of a module that there is: a dataclass looks up its own
                 for text in (source, naive):
                     exec(compile(text, "<rival>", "exec"), namespace)
@@ -337,8 +337,8 @@ _alone = threading.RLock()
 
 
 @functools.cache
-def _rivals(topic: str, near: bool) -> Rivals:
-    rivals = Rivals(topic, near)
+def _rivals(topic: str, local: bool) -> Rivals:
+    rivals = Rivals(topic, local)
     atexit.register(rivals.close)
     return rivals
 

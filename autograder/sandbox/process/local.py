@@ -147,12 +147,12 @@ class Loopback(WorkerChannel):
 
     pid = -1
 
-    def __init__(self, near: LocalSession, resolve: wire.Resolve) -> None:
-        self.near, self.resolve = near, resolve
-        self.limits, self.budget = near.limits, near.budget
+    def __init__(self, session: LocalSession, resolve: wire.Resolve) -> None:
+        self.session, self.resolve = session, resolve
+        self.limits, self.budget = session.limits, session.budget
         self.callables: dict[int, Callable[..., Any]] = {}
         self.seq = 0
-        self.worker = InProcess(self, SimpleNamespace(user_ns=near.namespace))
+        self.worker = InProcess(self, SimpleNamespace(user_ns=session.namespace))
         self.frames = bytearray()
         """Bytes on their way to the worker."""
         self.reply: dict[str, Any] = {}
@@ -166,7 +166,7 @@ class Loopback(WorkerChannel):
         self.callbacks, self.callback_seconds = 0, 0.0
         if op == "meta":
             meta.warm_up()
-        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.near.tell)
+        self.alarm = Alarm(seconds, self.limits.wall_factor, str(fields.get("name", "your code")), self.session.tell)
         frame = wire.encode({"op": op, "seq": self.seq, **fields}, self._extra)
         with self._ending_it_on_failure():
             self.budget.ask()
@@ -246,11 +246,11 @@ class Loopback(WorkerChannel):
     @contextmanager
     def _as_the_worker(self) -> Iterator[None]:
         self.ours = State.now()
-        self.near.state.set()
+        self.session.state.set()
         try:
             yield
         finally:
-            self.near.state = State.now()
+            self.session.state = State.now()
             self.ours.set()
 
     @contextmanager
