@@ -1,4 +1,4 @@
-"""Checks that measure speed: the verdict's rule, the race itself, the lane in which grading runs them."""
+"""Checks that measure speed: the verdict's rule, the race itself, the timing phase in which grading runs them."""
 
 import dataclasses
 from collections import Counter
@@ -238,7 +238,7 @@ def test_a_curve_that_cannot_be_measured_to_its_end_leaves_the_verdict_as_it_is(
     assert race.times == {}
 
 
-# The lane
+# The timing phase
 
 
 def timed_check(function):
@@ -286,7 +286,7 @@ def test_speed_is_measured_after_all_else_and_once_for_each(tmp_path, with_timin
         assert read_record(record_path(tmp_path / "records", record.student, record.slug)).timing_due is False
 
 
-def test_a_run_that_was_stopped_before_the_lane_goes_on_there(tmp_path, with_timing):
+def test_a_run_that_was_stopped_before_the_timing_phase_goes_on_there(tmp_path, with_timing):
     measured = []
 
     def check(race):
