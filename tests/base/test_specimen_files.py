@@ -1,4 +1,4 @@
-"""Versions of an exercise in one file: whole ones, edits of a right one, and what is told where they are out of form."""
+"""Versions of an exercise in one file: whole ones, edits of a right one, and the messages about malformed ones."""
 
 from collections import Counter
 from pathlib import Path
@@ -131,15 +131,15 @@ def test_an_edit_that_does_not_fit_in_exactly_one_way_is_an_error(edit, says):
 )
 def test_one_version_out_of_form_is_told_with_its_line_and_the_others_are_read(tmp_path, old, new, says):
     assert old in COLLECTED
-    read, told = [], []
+    read, problems = [], []
     for listed in find_specimens(folder(tmp_path, COLLECTED.replace(old, new)), ["softmax"]):
         try:
             read.append(certify.read_specimen(listed).file)
         except CourseError as error:
-            told.append(str(error))
+            problems.append(str(error))
     line = COLLECTED[: COLLECTED.index("# %% wrong_dim")].count("\n") + 1
     assert "right_plain.py" in read
-    assert any(says in each and each.startswith(f"{tmp_path / 'softmax' / 'softmax.py'}:{line}: ") for each in told), told
+    assert any(says in each and each.startswith(f"{tmp_path / 'softmax' / 'softmax.py'}:{line}: ") for each in problems), problems
 
 
 @pytest.mark.parametrize("text", ["", "x = 1\n# %% right_plain\n", "def softmax(logits): pass\n"])

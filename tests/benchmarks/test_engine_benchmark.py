@@ -1,4 +1,4 @@
-"""The engines' benchmark: what is told follows from the rows, and what has none is listed with the reason."""
+"""The engines' benchmark: its page follows from the rows, and a contender without rows is listed with the reason."""
 
 import gc
 import importlib
@@ -57,8 +57,8 @@ def test_the_page_shows_every_row_its_roofs_and_what_is_missing(engine):
     chosen = {"products": {"float32": "Products: all packed"}, "formats": {"Q8_0": 0.5, "Q4_0": 0.25}}
     runs = [{"points": [[64, 1]], "machine": "m", "versions": "v", **chosen}]
     runs.append({"points": [[512, 1], [64, 4]], "machine": "another", "versions": "w", "products": {}, "formats": {}})
-    told = {"machine": "another", "runs": runs, "rows": rows, "left_out": left_out}
-    page = engine.page(json.loads(json.dumps(told)))
+    results = {"machine": "another", "runs": runs, "rows": rows, "left_out": left_out}
+    page = engine.page(json.loads(json.dumps(results)))
     for part in (
         "| 64 | 1 | ours, float32 | 64 |",
         "*roof, float32: 40.0 GB/s, 200 GFLOP/s*",

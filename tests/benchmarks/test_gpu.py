@@ -92,8 +92,8 @@ def test_no_model_is_read_from_a_file():
     known = load_model("smollm2", missing="none")
     if known is None:
         pytest.skip("SmolLM2's file is not here")
-    told = {"name": known.config.name, "bos_token_id": known.config.bos_token_id, "eos_token_id": known.config.eos_token_id}
-    assert replace(benchmark().SMOLLM2, **told) == known.config
+    identity = {"name": known.config.name, "bos_token_id": known.config.bos_token_id, "eos_token_id": known.config.eos_token_id}
+    assert replace(benchmark().SMOLLM2, **identity) == known.config
 
 
 def test_launches_of_a_step_are_those_that_the_handbook_tells():

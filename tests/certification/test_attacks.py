@@ -111,8 +111,8 @@ def test_points_that_are_not_those_of_the_exercises_named_are_refused():
 def test_some_attacks_of_each_kind_are_held():
     results = attack_suite.run(SAMPLE)
     assert {r.attack: r.trouble for r in results if not r.honest} == {}
-    told = attack_suite.as_json(results)
-    assert (told["attacks_total"], told["attacks_honest"]) == (len(SAMPLE), len(SAMPLE))
+    figures = attack_suite.as_json(results)
+    assert (figures["attacks_total"], figures["attacks_honest"]) == (len(SAMPLE), len(SAMPLE))
 
 
 @pytest.mark.slow
@@ -153,9 +153,9 @@ def test_certify_attacks_tells_json_and_its_status(monkeypatch, capsys):
         with pytest.raises(SystemExit) as ended:
             sys.exit(cli.main())
         assert int(ended.value.code or 0) == status
-        told = json.loads(capsys.readouterr().out)
-        assert (told["attacks_total"], told["attacks_honest"]) == (len(results), 1)
-    assert told["attacks_not_honest"][0]["attack"] == "read_y"
+        figures = json.loads(capsys.readouterr().out)
+        assert (figures["attacks_total"], figures["attacks_honest"]) == (len(results), 1)
+    assert figures["attacks_not_honest"][0]["attack"] == "read_y"
 
 
 # What the attacks found: the wire
@@ -457,7 +457,7 @@ def test_in_the_private_root_nobody_fills_anothers_folder():
 
 def test_threads_are_bounded():
     if not (forkserver_pool.level() == "namespaces" or isolation.may_drop_user(forkserver_pool.level())):
-        pytest.skip("without a user of its own a submission's threads cannot be told from others'")
+        pytest.skip("without a user of its own a submission's threads cannot be distinguished from others'")
     source = (
         "import threading, time\nthreading.stack_size(64 * 1024)\ndef count():\n    n = 0\n    try:\n"
         "        while n < 5000:\n            threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n            n += 1\n"

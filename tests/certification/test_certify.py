@@ -110,10 +110,10 @@ def test_an_interrupted_run_leaves_the_topics_that_it_has_judged(tmp_path, monke
     monkeypatch.setattr(certify, "require_commit", lambda: None)
     with pytest.raises(KeyboardInterrupt):
         certifying.certify_topics(None, folder, 1, None, False, into)
-    told = json.loads(into.read_text())
-    assert list(told["topics"]) == ["softmax"]
-    assert told["topics"]["softmax"]["run"]["commit"] == certify.commit()
-    assert (told["right_passed"], told["wrong_killed"]) == (1, 1)
+    figures = json.loads(into.read_text())
+    assert list(figures["topics"]) == ["softmax"]
+    assert figures["topics"]["softmax"]["run"]["commit"] == certify.commit()
+    assert (figures["right_passed"], figures["wrong_killed"]) == (1, 1)
 
 
 def test_an_unexpected_judgement_is_reported_at_once_with_exit_status_1(tmp_path):
@@ -173,8 +173,8 @@ def test_published_figures_need_a_commit(tmp_path, monkeypatch):
 
 
 def test_the_published_figures_name_a_commit_of_this_history():
-    told = json.loads((ROOT / "docs" / "data" / "certification.json").read_text(encoding="utf-8"))
-    for run in {repr(sorted(topic["run"].items())): topic["run"] for topic in told["topics"].values()}.values():
+    figures = json.loads((ROOT / "docs" / "data" / "certification.json").read_text(encoding="utf-8"))
+    for run in {repr(sorted(topic["run"].items())): topic["run"] for topic in figures["topics"].values()}.values():
         found = subprocess.run(["git", "-C", ROOT, "merge-base", "--is-ancestor", run["commit"], "HEAD"], capture_output=True, text=True)
         if found.returncode and "true" in subprocess.run(
             ["git", "-C", ROOT, "rev-parse", "--is-shallow-repository"], capture_output=True, text=True

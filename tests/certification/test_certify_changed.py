@@ -153,10 +153,10 @@ def test_the_course_itself_is_read(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["autograder", "certify", "--changed", "--draw", "5"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
-    told = capsys.readouterr().out
-    assert ended.value.code == 0, told
-    assert "draw 5: the same ones again with --draw 5" in told
-    assert "not judged" in told
+    output = capsys.readouterr().out
+    assert ended.value.code == 0, output
+    assert "draw 5: the same ones again with --draw 5" in output
+    assert "not judged" in output
     assert set(certify_changed.commits_of(certify_changed.FIGURES)) == set(known_topics())
 
 
@@ -170,8 +170,8 @@ def test_it_judges_the_courses_own_specimens_of_all_topics_only(more, monkeypatc
 
 
 def test_figures_are_read_with_each_topics_own_run(tmp_path):
-    told = {"run": {"commit": "a"}, "topics": {"softmax": {"run": {"commit": "b"}}, "samplers": {}}}
-    (tmp_path / "figures.json").write_text(json.dumps(told))
+    figures = {"run": {"commit": "a"}, "topics": {"softmax": {"run": {"commit": "b"}}, "samplers": {}}}
+    (tmp_path / "figures.json").write_text(json.dumps(figures))
     assert certify_changed.commits_of(tmp_path / "figures.json") == {"softmax": "b", "samplers": "a"}
     assert certify_changed.commits_of(tmp_path / "none.json") == {}
     assert ROOT

@@ -206,23 +206,23 @@ def test_an_entry_that_is_killed_or_matches_nothing_is_stale(few, folder):
     assert not result.clean
 
 
-def told_of(date: str, share: int = 12, **made: int) -> dict:
+def figures_of(date: str, share: int = 12, **made: int) -> dict:
     topics = {name: {"made": n, "killed": n, "equivalent": 0, "surviving": 0, "left_out": 1} for name, n in made.items()}
     return {"run": {"date": date}, "origin": "reference", "share": share, **judge.counted(topics)}
 
 
 def test_a_topic_judged_anew_takes_its_place_among_earlier_results():
-    older = told_of("monday", softmax=3, samplers=5)
-    joined = judge.joined(older, told_of("friday", tokenizer=7, samplers=6))
-    assert {name: (told["made"], told["run"]["date"]) for name, told in joined["topics"].items()} == {
+    older = figures_of("monday", softmax=3, samplers=5)
+    joined = judge.joined(older, figures_of("friday", tokenizer=7, samplers=6))
+    assert {name: (topic["made"], topic["run"]["date"]) for name, topic in joined["topics"].items()} == {
         "softmax": (3, "monday"), "tokenizer": (7, "friday"), "samplers": (6, "friday"),
     }  # fmt: skip
     assert list(joined["topics"]) == ["softmax", "tokenizer", "samplers"]
     assert (joined["made"], joined["killed"], joined["left_out"]) == (16, 16, 3)
     assert joined["run"] == {"date": "friday"}
-    assert judge.joined(joined, told_of("sunday", softmax=4))["topics"]["tokenizer"]["run"] == {"date": "friday"}
+    assert judge.joined(joined, figures_of("sunday", softmax=4))["topics"]["tokenizer"]["run"] == {"date": "friday"}
     with pytest.raises(CourseError, match="--origin reference --share 12, not for reference and 1"):
-        judge.joined(older, told_of("friday", share=1, softmax=3))
+        judge.joined(older, figures_of("friday", share=1, softmax=3))
 
 
 @pytest.mark.slow

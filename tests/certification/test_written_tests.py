@@ -1,7 +1,7 @@
 """Tests that students write: what is said of good ones, weak ones, strict ones, and of those that look for more than they are given.
 
 Each test in `written_tests/<exercise>.py` says what it is due: `all` (accepts every right version, rejects every wrong one),
-`9 of 20` (accepts every right one, rejects so many), or `says "..."`, which stands in what a student is told.
+`9 of 20` (accepts every right one, rejects so many), or `says "..."`, which is part of the message to the student.
 """
 
 from __future__ import annotations
@@ -74,16 +74,16 @@ def test_a_written_test_gets_what_it_is_due(exercise: str, answer: Listed) -> No
 def test_every_task_has_a_test_that_rejects_all_and_some_that_do_not() -> None:
     assert {path.stem for path in FOLDER.glob("*.py")} == set(names())
     for exercise in names():
-        told = [each.text for other, each in ANSWERS if other == exercise]
-        assert any("# RIGHT: all: " in each for each in told), exercise
-        assert sum("# WRONG: " in each for each in told) >= 4, exercise
+        tests = [each.text for other, each in ANSWERS if other == exercise]
+        assert any("# RIGHT: all: " in each for each in tests), exercise
+        assert sum("# WRONG: " in each for each in tests) >= 4, exercise
 
 
 @pytest.mark.parametrize("exercise", names())
 def test_every_wrong_version_of_an_exercise_is_sorted_once(exercise: str) -> None:
     which = task(exercise)
-    told = [name for versions in which.rules.values() for name in versions] + which.left_out
-    assert sorted(told) == sorted(name_of(each) for each in which.specimens if not each.right)
+    named = [name for versions in which.rules.values() for name in versions] + which.left_out
+    assert sorted(named) == sorted(name_of(each) for each in which.specimens if not each.right)
     assert len(which.rules) == len(set(which.rules)) >= 6
     assert sum(each.right for each in which.versions) >= 4
 
@@ -222,17 +222,17 @@ def test_what_a_test_uses_is_taken_along() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         ("def causal_mask(q, k):\n    return q\n\n\ndef test_it(x):\n    assert x(1, 1) == causal_mask(1, 1)\n", "repeats its mistakes"),
         ("model = object()\n\n\ndef test_it(x):\n    assert x(model)\n", "`model` of your notebook, a value that cannot be copied"),
         ("test_it = 3\n", "the second argument must be a function"),
     ],
 )
-def test_what_cannot_be_taken_along_is_named(source: str, told: str) -> None:
+def test_what_cannot_be_taken_along_is_named(source: str, message: str) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__", "__builtins__": __builtins__}
     module = as_cell(source, namespace)
-    with pytest.raises(CourseError, match=re.escape(told)):
+    with pytest.raises(CourseError, match=re.escape(message)):
         collect.gathered(module.test_it, namespace, exercise="causal_mask", given=set())
 
 

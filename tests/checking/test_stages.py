@@ -1,4 +1,4 @@
-"""Composed functions: a wrong one is told at which stage its numbers leave the expected ones, a right one never."""
+"""Composed functions: for a wrong one the cause names the stage at which its numbers differ, for a right one never."""
 
 import re
 

@@ -181,7 +181,7 @@ def test_day_10_fills_a_cache_and_names_a_wrong_position(page, desk, shots):
 
 
 def test_day_11_answers_eight_at_once_and_says_what_is_wrong(page, desk, shots):
-    """SmolLM2 answers eight questions through the solved notebook; rows that attend to pads are told so in the table."""
+    """SmolLM2 answers eight questions through the solved notebook; the table names rows that attend to pads."""
     show_executed(page, desk, "batching")
     cell = ".jp-CodeCell:has-text('def answer_all') .jp-OutputArea-output"
     scroll_until(page, cell)
@@ -204,7 +204,7 @@ def test_day_11_answers_eight_at_once_and_says_what_is_wrong(page, desk, shots):
 
 
 def test_day_12_steps_through_tiles_and_tells_a_past_that_does_not_fade(page, desk, shots):
-    """The figure of one query follows its tiles and what it sees without a kernel; a sum kept under the old maximum is told."""
+    """The figure of one query follows its tiles and what it sees without a kernel; a sum left under the old maximum is reported."""
     slip = ("absorb", "state.l * fade", "state.l")
     with_a_slip(page, desk, "flash_attention", slip, until="from course.kit.steppers.tile_stepper", right=("finish",))
     table = scroll_to_all(page, "absorb:")
@@ -236,7 +236,7 @@ def test_day_13_steps_through_a_pool_and_reports_a_missing_copy(page, desk, shot
 
 
 def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(page, desk, shots):
-    """The schedule's figure follows its sliders without a kernel; a request that gives way and goes to the end of the queue is told."""
+    """The schedule's figure follows its sliders without a kernel; a request that gives way and goes to the end of the queue is reported."""
     slip = ("preempt", "scheduler.waiting.insert(0, request)", "scheduler.waiting.append(request)")
     with_a_slip(page, desk, "continuous_batching", slip, until="batch_by_batch()", right=("feed_running", "admit", "update"))
     table = scroll_to_all(page, "preempt:")
@@ -265,7 +265,7 @@ def test_day_14_slides_through_schedules_and_tells_who_must_not_wait_at_the_end(
 
 
 def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(page, desk, shots):
-    """The figure of rounds follows its draft and its k without a kernel; a refused guess that is replaced from p is told."""
+    """The figure of rounds follows its draft and its k without a kernel; a refused guess that is replaced from p is reported."""
     right = ("lookup_draft", "greedy_verify", "truncate", "filtered_probs", "acceptance_probs", "residual_probs")
     slip = ("verify_sampled", "residual_probs(p[kept], q[kept])", "p[kept]")
     with_a_slip(page, desk, "speculative", slip, until='check("verify_sampled")', right=right, without="PASS_TIMES")
@@ -280,7 +280,7 @@ def test_day_15_steps_through_rounds_and_tells_a_replacement_from_the_wrong_law(
 
 
 def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_that_nobody_reads(page, desk, shots):
-    """A row's marks are drawn, the picture of a block is there; numbers for scale and minimum before float16 rounded them are told."""
+    """A row's marks are drawn, the picture of a block is there; numbers for scale and minimum before float16 rounded them are reported."""
     right = ("quantize_affine", "dequantize", "pack_nibbles", "unpack_nibbles", "read_q4_1")
     slip = ("write_q4_1", "    scale, minimum = head.float().split(1, dim=-1)  # what will be read\n", "")
     with_a_slip(page, desk, "quantization", slip, until='check("write_q4_1")', right=right, without="load_blocks(")
@@ -299,7 +299,7 @@ def test_day_16_draws_the_marks_of_a_row_and_tells_a_block_written_for_a_scale_t
 
 
 def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(page, desk, shots):
-    """The ring's figure follows its way and its ranks without a kernel; key/value heads that other queries read are told."""
+    """The ring's figure follows its way and its ranks without a kernel; key/value heads that other queries read are reported."""
     right = ("column_shard", "row_shard", "ring_reduce_scatter", "ring_all_gather", "ring_all_reduce")
     slip = ("kv_heads_of", "rank * K // world", "rank * K // world if world <= K else rank % K")
     with_a_slip(page, desk, "parallel", slip, until='check("ring_all_reduce")', right=right)
@@ -318,7 +318,7 @@ def test_day_17_goes_around_a_ring_and_tells_a_head_dealt_out_like_a_card(page, 
 
 
 def test_day_18_steps_through_a_queue_and_tells_a_reader_who_left_and_is_not_aborted(page, desk, shots):
-    """The figure of the queue follows its list without a kernel; a closed tab whose request goes on is told; a real client is answered."""
+    """The queue figure follows its list without a kernel; a closed tab whose request goes on is reported; a real client gets an answer."""
     right = ("sse_event", "SSEParser", "parse_params", "token_logprobs", "TextStream")
     slip = ("AsyncEngine", "            self.core.abort(request_id)\n", "            pass\n")
     with_a_slip(page, desk, "serving", slip, until='check("AsyncEngine")', right=right)
@@ -429,13 +429,13 @@ def test_a_students_slips_end_in_a_table(page, desk, shots):
         selector = f".jp-CodeCell:has-text('print(\"{name}\")') .jp-OutputArea"
         scroll_until(page, selector)
         page.screenshot(path=shots / f"slip_{name}.png")
-        told = page.locator(selector).first.inner_text()
-        assert ("softmax: 0 of " in told) == (name != "did_not_run"), told
-        assert "runner.py" not in told
-        assert "ipykernel" not in told
-        assert "execute_request" not in told
+        text = page.locator(selector).first.inner_text()
+        assert ("softmax: 0 of " in text) == (name != "did_not_run"), text
+        assert "runner.py" not in text
+        assert "ipykernel" not in text
+        assert "execute_request" not in text
         if name == "did_not_run":
-            assert "failed when you last ran it: SyntaxError in line 1. Nothing was checked. Your last working version passed 0 of" in told
+            assert "failed when you last ran it: SyntaxError in line 1. Nothing was checked. Your last working version passed 0 of" in text
 
 
 def run_each_cell(page, count: int, seconds: float = 240) -> None:

@@ -88,10 +88,10 @@ def test_nobody_lists_or_removes_what_others_hand_in(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("roster", "told"), [("", "is empty"), ("Ada,\n", "'Ada' is not a valid login name"), ("1st,\n", "'1st' is not a valid login name")]
+    ("roster", "message"), [("", "is empty"), ("Ada,\n", "'Ada' is not a valid login name"), ("1st,\n", "'1st' is not a valid login name")]
 )
-def test_a_roster_that_nobody_can_log_in_with_is_said_in_one_line(tmp_path, roster, told):
-    with pytest.raises(CourseError, match=told) as raised:
+def test_a_roster_that_nobody_can_log_in_with_is_said_in_one_line(tmp_path, roster, message):
+    with pytest.raises(CourseError, match=message) as raised:
         people.students(folder_of(tmp_path, roster))
     assert "\n" not in str(raised.value)
 
@@ -234,12 +234,12 @@ class TestClass:
             for again in (False, True):
                 noted = autograder(of_class, "collect", "--from", "nbgrader")
                 assert noted.returncode == 0, noted.stdout + noted.stderr
-                told = prof.press(SLUG, "collect")
-                assert told.count("Updating submission") == (not again)
-                assert "No newer submission to collect: ada" in told
-            prof.type_in_a_terminal("autograder due > told.txt 2>&1; touch done.txt")
+                output = prof.press(SLUG, "collect")
+                assert output.count("Updating submission") == (not again)
+                assert "No newer submission to collect: ada" in output
+            prof.type_in_a_terminal("autograder due > due.txt 2>&1; touch done.txt")
             class_server.wait_until((of_class / "done.txt").exists)
-            assert "due" in (of_class / "told.txt").read_text()
+            assert "due" in (of_class / "due.txt").read_text()
             done = autograder(of_class, "grade", "day01")
             assert done.returncode in (0, 1), done.stdout + done.stderr
             print(done.stdout)
@@ -288,9 +288,9 @@ class TestClass:
             found = json.loads((homes / "jun" / "work" / "found.json").read_text())
             assert found == {**dict.fromkeys(found, "PermissionError"), "who": "jun"}
 
-            told = prof.press(SLUG, "collect")
-            assert "was put there by jun" in told
-            assert f"{SLUG}.ipynb: Too many levels of symbolic links" in told
+            output = prof.press(SLUG, "collect")
+            assert "was put there by jun" in output
+            assert f"{SLUG}.ipynb: Too many levels of symbolic links" in output
             assert [path.parents[1].name for path in (of_class / "submitted").rglob("*.ipynb")] == ["ada"]
             collected = json.loads((of_class / "submitted" / "ada" / SLUG / f"{SLUG}.ipynb").read_text())
             assert "forged" not in json.dumps(collected)

@@ -105,5 +105,5 @@ def test_what_is_broken_is_an_exercise_that_no_other_ones_checks_call():
 def test_a_log_hears_of_a_long_run_now_and_then_and_of_a_short_one_nothing(capsys):
     lines = Lines("grading", 3, clock=iter([0.0, 29.9, 30.0, 59.9]).__next__)
     for _ in range(3):
-        lines.step("whatever a step is told")
+        lines.step("any text")
     assert capsys.readouterr().err == "grading: 2 of 3\n"

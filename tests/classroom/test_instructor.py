@@ -183,9 +183,9 @@ def test_lateness_costs_what_the_rule_says_and_an_extension_is_one_students(term
     with (term / "exports" / "canvas.csv").open(newline="") as file:
         points = {row[1]: row[-1] for row in csv.reader(file)}
     assert float(points["103"]) == pytest.approx(total * 0.9)  # Canvas says late, and not by how much: a day
-    told = printed(term, "autograder due day01").splitlines()
-    assert f"{SLUG}, ella: 2026-11-27 23:59" in "\n".join(told)
-    assert any(line.startswith("late: 10% a day, at most 50%") for line in told)
+    output = printed(term, "autograder due day01").splitlines()
+    assert f"{SLUG}, ella: 2026-11-27 23:59" in "\n".join(output)
+    assert any(line.startswith("late: 10% a day, at most 50%") for line in output)
 
 
 def test_nobody_is_alike_and_the_report_has_an_item_analysis(term):
@@ -198,10 +198,10 @@ def test_nobody_is_alike_and_the_report_has_an_item_analysis(term):
 
 
 def test_a_round_after_all_this_grades_nothing_again_and_keeps_the_correction(term):
-    told = printed(term, "autograder round")
-    assert "1 of 5, collect: 5 files: new 0, unchanged 4, older 1" in told
-    assert "0 graded now, 4 unchanged" in told
-    assert "5 of 5, export: 4 graded submissions; " in told
+    output = printed(term, "autograder round")
+    assert "1 of 5, collect: 5 files: new 0, unchanged 4, older 1" in output
+    assert "0 graded now, 4 unchanged" in output
+    assert "5 of 5, export: 4 graded submissions; " in output
     assert scores(term)["ella", "entropy"] == CORRECTED
 
 

@@ -83,16 +83,16 @@ def test_every_file_of_it_counts_for_its_verdicts_and_for_no_other_days(folder):
 def test_a_second_day_comes_after_the_first_and_names_are_checked(folder):
     assert write_day("thrice", folder)[1].parent.name == "day102_thrice"
     assert list(earlier_sources("thrice"))[-1] == "twice"
-    for name, told in (
+    for name, message in (
         ("twice", "there is a day 'twice' already"), ("softmax", "there is a day 'softmax' already"), ("Eta", "cannot name a day"),
         ("a-b", "cannot name a day"), ("class", "cannot name a day"),
     ):  # fmt: skip
-        with pytest.raises(CourseError, match=told):
+        with pytest.raises(CourseError, match=message):
             write_day(name, folder)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("number = 101", "number = 5", "day 5 comes after day"),
         ('topic = "twice"', 'topic = "softmax"', "the topic 'softmax' belongs to an earlier day"),
@@ -101,11 +101,11 @@ def test_a_second_day_comes_after_the_first_and_names_are_checked(folder):
         ("number = 101", "number =", "syllabus.toml: TOMLDecodeError"),
     ],
 )
-def test_a_wrong_table_is_refused_in_one_line(folder, old, new, told):
+def test_a_wrong_table_is_refused_in_one_line(folder, old, new, message):
     table = folder / own.SYLLABUS
     (folder / "hidden" / "test_twice.py").unlink()
     table.write_text(table.read_text().replace(old, new))
-    with pytest.raises(CourseError, match=told) as refused:
+    with pytest.raises(CourseError, match=message) as refused:
         known_topics() and syllabus()
     assert str(table) in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -179,11 +179,11 @@ def test_students_get_a_course_with_the_day_and_without_its_answer(term, tmp_pat
     setup = 'import math\nimport torch\nfrom torch import Tensor\nfrom autograder.student import check, earlier\n'
     setup += 'softmax, entropy = earlier("softmax").softmax, earlier("softmax").entropy\n'
     environment = {**os.environ, "PYTHONPATH": str(course)}
-    for source, told in ((answer, "2 of 2 checks pass"), (answer.replace("math.sqrt(epsilon)", "epsilon"), "1 of 2 checks pass")):
+    for source, message in ((answer, "2 of 2 checks pass"), (answer.replace("math.sqrt(epsilon)", "epsilon"), "1 of 2 checks pass")):
         code = f"{setup}{source}\ncheck('eta_sampling')\n"
         done = subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
-        assert told in done.stdout
+        assert message in done.stdout
 
 
 @pytest.mark.slow

@@ -194,9 +194,9 @@ def test_how_often_the_longest_token_is_not_the_right_one() -> None:
     assert (len(lines), sum(longest_first(line) != TOKENIZER.encode(line) for line in lines)) == (85, 32)
     assert "The colleague cuts 32 of the 85 lines of section 8 differently" in LESSON
     for word, theirs, ours in (("uncomfortable", "unc om fort able", "un comfort able"), ("STRAWBERRY", "4", "5")):
-        for ids, told in ((longest_first(word), theirs), (TOKENIZER.encode(word), ours)):
-            assert told in (" ".join(TOKENIZER.id_to_token[i] for i in ids), str(len(ids)))
-            assert told in LESSON
+        for ids, quoted in ((longest_first(word), theirs), (TOKENIZER.encode(word), ours)):
+            assert quoted in (" ".join(TOKENIZER.id_to_token[i] for i in ids), str(len(ids)))
+            assert quoted in LESSON
 
 
 def test_what_a_longer_vocabulary_costs() -> None:
@@ -213,8 +213,8 @@ def test_words_for_a_token_in_the_languages_that_the_lesson_names() -> None:
         sample["language"]: len(sample["text"].split()) / len(TOKENIZER.encode(sample["text"]))
         for sample in samples() if sample["kind"] == "parallel"
     }  # fmt: skip
-    told = {"English": "0.85", "German": "0.46", "Spanish": "0.45", "Finnish": "0.34", "Greek": "0.17"}
-    assert {language: f"{ratio[language]:.2f}" for language in told} == told
+    quoted = {"English": "0.85", "German": "0.46", "Spanish": "0.45", "Finnish": "0.34", "Greek": "0.17"}
+    assert {language: f"{ratio[language]:.2f}" for language in quoted} == quoted
     assert "the three sentences above have 28 words and 33 tokens, 0.85" in LESSON
     assert int(1_047_576 * 0.75) == 785_682
     assert ratio["Finnish"] * 1_047_576 < 785_682 / 2
@@ -224,8 +224,8 @@ def test_words_for_a_token_in_the_languages_that_the_lesson_names() -> None:
 
 def test_costs_that_the_lesson_tells() -> None:
     tokens = {row["language"]: len(bpe_encode(row["text"], TOKENIZER)) for row in samples() if row["kind"] == "parallel"}
-    told = {"English": 33, "German": 56, "Chinese": 72, "Russian": 111, "Hindi": 188, "Thai": 219}
-    assert {language: tokens[language] for language in told} == told
+    quoted = {"English": 33, "German": 56, "Chinese": 72, "Russian": 111, "Hindi": 188, "Thai": 219}
+    assert {language: tokens[language] for language in quoted} == quoted
     assert f"{tokens['Thai'] / tokens['English']:.2f}" == "6.64"
     assert tokens["English"] == min(tokens.values())
     sizes = {row["language"]: len(row["text"].encode()) for row in samples() if row["kind"] == "parallel"}

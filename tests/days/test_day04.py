@@ -191,12 +191,12 @@ def test_mistakes_without_an_error_do_what_the_lesson_says(smollm2: Model) -> No
         exec(cell, names | {"if_solved": lambda *_: True})
     found = dict(re.findall(r"^(\S.*?)  +Paris (.*)$", printed.getvalue(), flags=re.M))
     numbers = {name: [float(x) for x in re.findall(r"[\d.]+", rest)] for name, rest in found.items()}
-    told = {
+    quoted = {
         "none": (0.77, 4.24), "gate and up exchanged": (0.0, 22.71), "o_proj not transposed": (0.0, 12.09),
         "the two norms exchanged": (0.0, 14.20), "q and k for neighbours": (0.72, 5.58), "RoPE's base 10,000": (0.75, 4.20),
     }  # fmt: skip
-    assert set(numbers) == set(told)
-    for name, (paris, loss) in told.items():
+    assert set(numbers) == set(quoted)
+    for name, (paris, loss) in quoted.items():
         assert numbers[name] == [pytest.approx(paris, abs=0.006), pytest.approx(loss, abs=0.02)], name
         assert f"{loss:.2f}" in LESSON
     assert len(smollm2.tokenizer.encode(text_of(cell))) == 49
@@ -245,8 +245,8 @@ def test_the_counts_of_a_layer_and_of_larger_models() -> None:
     assert 4 * 128 * 128 == 65_536
     assert round(1536 / 576, 2) == 2.67 == round(8 / 3, 2)
     assert f"{12 * 96 * 12_288**2 / 1e9:.1f}" == "173.9"
-    for told in ("49,152", "135,168", "65,536 to 135,168", "173.9 billion", "1,536 / 576 = 2.67"):
-        assert told in LESSON
+    for quoted in ("49,152", "135,168", "65,536 to 135,168", "173.9 billion", "1,536 / 576 = 2.67"):
+        assert quoted in LESSON
 
 
 @pytest.mark.slow

@@ -360,11 +360,11 @@ def test_both_ends_lose(
     monkeypatch.setattr(engine, "publish_blocks", lambda *_: None)  # no two texts are alike here, and hashing takes most of the time
     s = policy(PrefixPool(40_000), 16, token_budget=budget, max_running=running)
     traces = simulate(workload(), s, partial(step_seconds, **H100))
-    told = summarize(traces)
+    summary = summarize(traces)
     got = (
-        told["output_tokens_per_second"],
+        summary["output_tokens_per_second"],
         100 * attainment(traces),
-        *(1000 * told[name] for name in ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99")),
+        *(1000 * summary[name] for name in ("ttft_p50", "ttft_p99", "itl_p50", "itl_p99")),
         1000 * max(gap for trace in traces for gap in trace.itl),
     )
     digits = (0, 1, 0, 0, 1, 1, 1)

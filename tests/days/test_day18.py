@@ -124,7 +124,7 @@ def test_the_engine() -> None:
         core = EchoCore(max_running=2)
         engine = AsyncEngine(core, 2)
         runner = asyncio.ensure_future(engine.run())
-        told: list[Any] = []
+        outcomes: list[Any] = []
 
         async def reader(at: float, name: str, tokens: int, leaves: int = 0) -> None:
             await asyncio.sleep(at)
@@ -135,9 +135,9 @@ def test_the_engine() -> None:
                     got += 1
                     if got == leaves:
                         break
-                told.append((name, got))
+                outcomes.append((name, got))
             except RequestError as error:
-                told.append((name, error.status))
+                outcomes.append((name, error.status))
             finally:
                 await stream.aclose()
 
@@ -149,10 +149,10 @@ def test_the_engine() -> None:
         await asyncio.sleep(1)
         engine.drain()
         await runner
-        return told, core, engine
+        return outcomes, core, engine
 
-    (told, core, engine), _ = run_virtual(main())
-    assert told == [("e", 429), ("b", 3), ("a", 5), ("c", 4), ("d", 4)]
+    (outcomes, core, engine), _ = run_virtual(main())
+    assert outcomes == [("e", 429), ("b", 3), ("a", 5), ("c", 4), ("d", 4)]
     assert (core.num_steps, core.num_tokens, core.num_free_blocks) == (case["steps"], case["tokens"], 64)
     assert engine.queues == {}
     assert case["tokens"] - case["b_leaves_after"] - 1 + case["b_tokens"] == case["tokens_without_abort"]

@@ -154,7 +154,7 @@ def test_a_step_that_fails_gives_up_those_who_ran_and_nobody_else(core):
         with pytest.raises(RuntimeError, match="the weights have gone"):
             await step
         assert (core.num_running, core.num_waiting) == (0, 2)
-        core.abort("b")  # its reader has been told, and lets go of it
+        core.abort("b")  # its reader has the error, and drops the request
         gate.fails = False
         assert set(await finish(core)) == {"waits", "comes"}
 

@@ -135,7 +135,7 @@ def by_day_14(model, case: Case, reached: Counter[str], monkeypatch: pytest.Monk
 
 
 def by_engine(model, case: Case) -> tuple[Played, list[NewToken]]:
-    """(the same of the engine, all that its steps told)."""
+    """(the same of the engine, the tokens that its steps emitted)."""
     engine = ServingEngine(model, parts=Parts(memory=Sevens), **case.sizes)
     logits: list[Tensor] = []
     forward = engine._forward
@@ -145,10 +145,10 @@ def by_engine(model, case: Case) -> tuple[Played, list[NewToken]]:
         return logits[-1]
 
     engine._forward = noted
-    told: list[NewToken] = []
-    requests = play(case, Request, engine.scheduler, engine.abort, lambda: told.extend(engine.step()))
+    emitted: list[NewToken] = []
+    requests = play(case, Request, engine.scheduler, engine.abort, lambda: emitted.extend(engine.step()))
     assert not engine.has_work
-    return Played(requests, logits, engine.pool), told
+    return Played(requests, logits, engine.pool), emitted
 
 
 @pytest.mark.slow
@@ -156,14 +156,14 @@ def test_any_schedule_gives_the_tokens_and_logits_of_day_14(model, monkeypatch: 
     reached: Counter[str] = Counter()
     for seed in range(16):
         case = draw(seed)
-        theirs, (ours, told) = by_day_14(model, case, reached, monkeypatch), by_engine(model, case)
+        theirs, (ours, emitted) = by_day_14(model, case, reached, monkeypatch), by_engine(model, case)
         assert [request.output for request in ours.requests] == [request.output for request in theirs.requests]
         for got, want in zip(ours.logits, theirs.logits, strict=True):
             torch.testing.assert_close(got, want, atol=1e-9, rtol=1e-9)
         assert ours.pool.block_of == theirs.pool.block_of
         assert ours.pool.num_free == theirs.pool.num_free == case.sizes["num_blocks"]
         for request in ours.requests:
-            its = [new for new in told if new.request is request]
+            its = [new for new in emitted if new.request is request]
             assert [new.token for new in its] == [int(new.logits.argmax()) for new in its] == request.output
             finished = len(request.output) == request.max_new_tokens or request.output[-1:] == [request.eos_token_id]
             assert [new.ended for new in its] == ([False] * len(its) + [finished])[1:]

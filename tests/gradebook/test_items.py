@@ -33,8 +33,8 @@ def verdict(outcome: str, check: str = "test_a", exercise: str = "softmax", mess
 
 def result(student: str, verdicts: Sequence[Verdict], elsewhere: float = 0.0) -> Result:
     """A student with these verdicts in softmax, worth 4 points, and `elsewhere` in entropy, of which no check is kept."""
-    told = [v for v in verdicts if v.outcome != SKIPPED]
-    mine = 4.0 * sum(v.passed for v in told) / max(len(told), 1)
+    scored = [v for v in verdicts if v.outcome != SKIPPED]
+    mine = 4.0 * sum(v.passed for v in scored) / max(len(scored), 1)
     record = Record(student, DAY.slug, DAY.topic, "0", 0, "none", "a machine", "", verdicts=list(verdicts))
     exercises = (ExerciseResult("softmax", mine, mine, 4.0), ExerciseResult("entropy", elsewhere, elsewhere, 4.0))
     return Result(record, Person(student), exercises)

@@ -112,21 +112,21 @@ def test_the_later_of_the_two_dates_counts(folder):
     assert in_gradebook(folder, "ivan")[0] == datetime.timedelta(0)
 
 
-@pytest.mark.parametrize(("first", "told"), [("none", "has no due date"), (DUE.isoformat(), "is due 2026-11-20 12:00 +0000")])
-def test_an_extension_needs_a_date_to_extend(folder, first, told):
+@pytest.mark.parametrize(("first", "message"), [("none", "has no due date"), (DUE.isoformat(), "is due 2026-11-20 12:00 +0000")])
+def test_an_extension_needs_a_date_to_extend(folder, first, message):
     command(folder, "due", "day01", first)
     ran = command(folder, "due", "day01", (DUE - DAY).isoformat(), "--student", "bob")
     assert isinstance(ran.exception, CourseError)
-    assert told in str(ran.exception)
+    assert message in str(ran.exception)
     assert deadlines.extensions(folder.root) == {}
 
 
 def test_an_extension_for_nobody_on_the_roster_is_refused(folder):
     (folder.root / "roster.csv").write_text("id,name\nada,Ada\nella,Ella\n")
-    for student, told in (("elle", "elle is not in roster.csv; did you mean ella?"), ("xyz", "xyz is not in roster.csv: add a line")):
+    for student, message in (("elle", "elle is not in roster.csv; did you mean ella?"), ("xyz", "xyz is not in roster.csv: add a line")):
         ran = command(folder, "due", "day01", (DUE + DAY).isoformat(), "--student", student)
         assert isinstance(ran.exception, CourseError)
-        assert told in str(ran.exception)
+        assert message in str(ran.exception)
     assert deadlines.extensions(folder.root) == {}
     assert command(folder, "due", "day01", (DUE + DAY).isoformat(), "--student", "ella").exit_code == 0
 

@@ -104,7 +104,7 @@ TWICE = 'two = 2\n\n\n@checks("softmax")\ndef test_ours(student):\n    """again"
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("import torch\nfrom autograder.authoring import chekcs\n", r":2: cannot be imported \(ImportError: cannot import name 'chekcs'"),
         ("import torch\n\ndef test_(:\n", r":3: cannot be imported \(SyntaxError: "),
@@ -119,9 +119,9 @@ TWICE = 'two = 2\n\n\n@checks("softmax")\ndef test_ours(student):\n    """again"
         (STRICT.replace("weight=3", "weight=0"), "test_ours has the weight 0: give a number above 0"),
     ],
 )
-def test_a_check_that_could_not_count_is_refused_in_one_line(write, text, told):
+def test_a_check_that_could_not_count_is_refused_in_one_line(write, text, message):
     path = write(text)
-    with pytest.raises(CourseError, match=told) as refused:
+    with pytest.raises(CourseError, match=message) as refused:
         load_checks("softmax")
     assert str(refused.value).startswith(str(path))
     assert "\n" not in str(refused.value)
@@ -236,19 +236,19 @@ def test_commands_in_the_class_folder_use_them_and_say_so(tmp_path, write):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("text", "status", "told"),
+    ("text", "status", "message"),
     [
         (STRICT, 1, "the reference of day01_softmax got "),
         (LENIENT, 1, "the blank notebook of day01_softmax got "),
         (EXAMPLE.replace("import torch", "import tocrh"), 2, ":1: cannot be imported (ModuleNotFoundError: No module named 'tocrh')"),
     ],
 )
-def test_a_check_that_is_wrong_stops_the_run_before_any_submission(tmp_path, write, text, status, told):
+def test_a_check_that_is_wrong_stops_the_run_before_any_submission(tmp_path, write, text, status, message):
     write(text)
     hand_in(tmp_path, "ada", solved())
     done = autograder(tmp_path, "grade", "day01")
     assert done.returncode == status
-    assert told in done.stderr.splitlines()[-1]
+    assert message in done.stderr.splitlines()[-1]
     assert status == 2 or "test_ours" in done.stderr.splitlines()[-1]
     assert not list((tmp_path / "records").glob("*/*.json"))
 

@@ -83,7 +83,7 @@ def to_itself(comm): comm.send(comm.rank, torch.ones(2))
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "told"),
+    ("name", "kind", "message"),
     [
         ("others", Deadlock, "rank 0 waits for rank 1; rank 1 waits for rank 0"),
         ("unplugged", RankError, r"rank 1 has ended without an answer \(signal 9\); rank 0 waits for rank 1, which has ended"),
@@ -94,8 +94,8 @@ def to_itself(comm): comm.send(comm.rank, torch.ones(2))
         ("nothing", RankError, "the cells define no 'nothing'"),
     ],
 )
-def test_what_goes_wrong_is_said_in_one_line(name: str, kind: type[Exception], told: str) -> None:
-    with pytest.raises(kind, match=told) as raised:
+def test_what_goes_wrong_is_said_in_one_line(name: str, kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message) as raised:
         run_gloo(2, [FAULTS], name, deadline_seconds=20 if kind is Deadlock else 100)
     assert "\n" not in str(raised.value)
 

@@ -68,7 +68,7 @@ def test_a_damaged_wheel_is_named(monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "status"), [([], 0), (["--required"], 1)])
 def test_without_an_index_one_line_is_printed(arguments: list[str], status: int, monkeypatch, capfd):
-    """The real pip, told by its own settings that there is no index."""
+    """The real pip, whose settings say that there is no index."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setattr(sys, "argv", ["fetch", *arguments])

@@ -1,4 +1,4 @@
-"""Reading GGUF: the weights that the package `gguf` reads, rows in Hugging Face's order, damage told in one line."""
+"""Reading GGUF: the weights that the package `gguf` reads, rows in Hugging Face's order, damage reported in one line."""
 
 import random
 from collections.abc import Callable

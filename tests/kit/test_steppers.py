@@ -216,7 +216,7 @@ def test_the_roof_is_where_the_lesson_says(shown):
 
 
 def queue(load: float, servers: int, prefill: float) -> list[Trace]:
-    """What the figure draws, told by the lesson's exercises."""
+    """What the figure draws, computed by the lesson's exercises."""
     free, now, traces = [0.0] * servers, 0.0, []
     for wait in unit_waits():
         now += wait / load
@@ -376,8 +376,8 @@ def test_the_blocks_say_what_the_exercises_say(shown):
             lengths: dict[str, int] = {}
             for step, want in enumerate(blocks_after_each_step(int(size), kind == POOLS[0])):
                 if step:
-                    what, name, more, told = STORY[step - 1]
-                    assert words(page).startswith(told)
+                    what, name, more, summary = STORY[step - 1]
+                    assert words(page).startswith(summary)
                     if what == "end":
                         lengths.pop(name)
                     elif what == "write":
@@ -419,22 +419,22 @@ def scheduled(budget: int, running: int, blocks: int) -> list[str]:
     seconds = partial(step_seconds, weight_seconds=FREE_RIDE, token_seconds=1, kv_seconds=0)
     traces = simulate(list(names), scheduler, seconds)
     times = {name: trace.token_times for name, trace in zip(names.values(), traces, strict=True)}
-    told, clock = [], 0
+    lines, clock = [], 0
     for plan, waiting, after in zip(plans, waits, [*held[1:], 0], strict=True):
         begin, clock = clock, clock + max(FREE_RIDE, plan.num_tokens)
         came = [names[request] for request, _ in plan.chunks if clock in times[names[request]]]
         chunks = ", ".join(f"{names[request]} {n}" for request, n in plan.chunks)
-        said = [f"Step {len(told) + 1}, ticks {begin} to {clock}: {plan.num_tokens} of {budget} tokens, {chunks}."]
+        said = [f"Step {len(lines) + 1}, ticks {begin} to {clock}: {plan.num_tokens} of {budget} tokens, {chunks}."]
         said += [f"{', '.join(names[request] for request in plan.preempted)} gave way."] if plan.preempted else []
         said += [f"A token for {', '.join(came)}."] if came else []
         said += [f"{', '.join(ended)} ended."] if (ended := [name for name in came if times[name][-1] == clock]) else []
         said += [f"Waiting: {', '.join(waiting)}."] if waiting else []
-        told.append(" ".join([*said, f"Blocks held: {after} of {blocks}."]))
+        lines.append(" ".join([*said, f"Blocks held: {after} of {blocks}."]))
     fed = sum(plan.num_tokens for plan in plans)
     first, gap = max(trace.ttft for trace in traces), max(gap for trace in traces for gap in trace.itl)
     assert clock == max(trace.token_times[-1] for trace in traces)
-    all_told = f"In all {len(plans)} steps, {clock} ticks, {fed} tokens fed; the longest wait for a first token is {first:.0f} ticks"
-    return [*told, f"{all_told}, the longest gap {gap:.0f}."]
+    totals = f"In all {len(plans)} steps, {clock} ticks, {fed} tokens fed; the longest wait for a first token is {first:.0f} ticks"
+    return [*lines, f"{totals}, the longest gap {gap:.0f}."]
 
 
 def slide(page: Any, label: str, value: int) -> None:
@@ -463,12 +463,12 @@ def test_the_schedule_says_what_the_exercises_say(shown):
 
 def test_the_sliders_reach_every_rung_of_the_day():
     """Whole prompts, chunks, and requests that give way, which costs tokens that are fed again."""
-    told = {setting: scheduled(*setting) for setting in ((32, 4, 20), (8, 4, 20), (32, 4, 10))}
-    assert "C 22" in " ".join(told[32, 4, 20])
-    assert "C 22" not in " ".join(told[8, 4, 20])
-    assert "gave way" in " ".join(told[32, 4, 10])
-    fresh = int(told[32, 4, 20][-1].split(" ticks, ")[1].split()[0])
-    again = int(told[32, 4, 10][-1].split(" ticks, ")[1].split()[0])
+    by_setting = {setting: scheduled(*setting) for setting in ((32, 4, 20), (8, 4, 20), (32, 4, 10))}
+    assert "C 22" in " ".join(by_setting[32, 4, 20])
+    assert "C 22" not in " ".join(by_setting[8, 4, 20])
+    assert "gave way" in " ".join(by_setting[32, 4, 10])
+    fresh = int(by_setting[32, 4, 20][-1].split(" ticks, ")[1].split()[0])
+    again = int(by_setting[32, 4, 10][-1].split(" ticks, ")[1].split()[0])
     assert again > fresh
 
 
@@ -505,12 +505,12 @@ def speculated(draft: str, k: int) -> list[str]:
         patch.setattr(speculative, "forward_cached", answers)
         got = generate_speculative(model, idx, max_new_tokens=len(ANSWER), block_size=99, draft=guess, k=k, temperature=0.0)
     assert got[0].tolist() == ids
-    return told_in_words(rounds, whole, names)
+    return rounds_in_words(rounds, whole, names)
 
 
-def told_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str], names: list[str]) -> list[str]:
+def rounds_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str], names: list[str]) -> list[str]:
     """The steps of each round, in words: what is fed, what stays, and the cache cut back where a guess was refused."""
-    told, read = ["Nothing has been read yet."], 0
+    sentences, read = ["Nothing has been read yet."], 0
     lengths = [before for _, before, _, _ in rounds[1:]] + [len(whole) - 1]  # of the cache, once it has been cut back
     for number, ((fed, before, after, guess), cut) in enumerate(zip(rounds, lengths, strict=True), 1):
         own, quoted, kept = f"'{whole[cut]}'", [f"'{names[token]}'" for token in guess], cut - before - 1
@@ -530,8 +530,8 @@ def told_in_words(rounds: list[tuple[int, int, int, list[int]]], whole: list[str
         passes = f"{number} pass{'es' if number > 1 else ''}"
         for said, cached in steps:
             made = cached + 1 - len(ROUND_PROMPT)
-            told.append(f"Pass {number}{said} So far {made} of {len(ANSWER)} tokens in {passes}, {read} positions.")
-    return [f"{said} In all {len(rounds)} passes, {read} positions." for said in told]
+            sentences.append(f"Pass {number}{said} So far {made} of {len(ANSWER)} tokens in {passes}, {read} positions.")
+    return [f"{said} In all {len(rounds)} passes, {read} positions." for said in sentences]
 
 
 @pytest.mark.browser
@@ -552,9 +552,9 @@ def test_the_rounds_say_what_the_exercises_say(shown):
 
 def test_the_rounds_show_every_case():
     """A guess kept whole, in part and not at all, and none; each of them once the draft looks it up."""
-    told = " ".join(speculated(DRAFTS[0], 4))
+    text = " ".join(speculated(DRAFTS[0], 4))
     for said in ("2 of 4 guesses stay", "0 of 4 guesses stay", "3 of 4 guesses stay", "the newest token is fed alone", "is cut back"):
-        assert said in told, said
+        assert said in text, said
     assert "The extra token" in " ".join(speculated(DRAFTS[1], 4))
 
 
@@ -602,7 +602,7 @@ def all_reduced(way: str, world: int) -> list[str]:
         ],
         WAYS[2]: ["each rank sends all its numbers to each other, and adds what it gets."],
     }[way]
-    told = ["Nothing has been sent: each rank holds its own numbers."]
+    lines = ["Nothing has been sent: each rank holds its own numbers."]
     for number, said in enumerate(rounds, 1):
         so_far = [entry for entry in traffic.log if way != WAYS[1] or number == 2 or entry[1] == 0]
         counts = [[sum(size for *ends, size in so_far if ends[end] == rank) // 8 for rank in range(world)] for end in (0, 1)]
@@ -610,8 +610,8 @@ def all_reduced(way: str, world: int) -> list[str]:
         amounts = [f"{count} number{'' if count == 1 else 's'}" for count in (sent, received)]
         most = f"A rank has sent at most {amounts[0]} and received at most {amounts[1]}."
         words = f"Round {number} of {len(rounds)}: {said} {most}"
-        told.append(words + (f" Every rank has the sum: {' '.join(map(str, total))}." if number == len(rounds) else ""))
-    return told
+        lines.append(words + (f" Every rank has the sum: {' '.join(map(str, total))}." if number == len(rounds) else ""))
+    return lines
 
 
 def in_words(names: list[str]) -> str:
@@ -685,7 +685,7 @@ def served(places: int, limit: int, closed: str) -> list[str]:
     core = WatchedCore(places=places, aborts=closed == NOTICED[0])
     (had, refused), _ = run_virtual(people_come(core, limit))
     asked = {name: tokens for name, _, tokens in PEOPLE}
-    told, nobody = [], 0
+    lines, nobody = [], 0
 
     def names(some: Sequence[str]) -> str:
         return ", ".join(some)
@@ -702,11 +702,11 @@ def served(places: int, limit: int, closed: str) -> list[str]:
         said += [f"{names(ended)} ended."] if ended else []
         closes = LEAVES[0] in read and len(had[LEAVES[0]]) == LEAVES[1] and had[LEAVES[0]][-1] == end
         said += [f"{LEAVES[0]} closes the tab."] if closes else []
-        told.append(" ".join([*said, f"Running: {names(running) or 'nobody'}. Waiting: {names(waiting) or 'nobody'}."]))
+        lines.append(" ".join([*said, f"Running: {names(running) or 'nobody'}. Waiting: {names(waiting) or 'nobody'}."]))
     wait = max(times[0] - arrival for name, arrival, _ in PEOPLE if (times := had.get(name)))
     turned_away = names([name for name, _, _ in refused]) or "nobody"
-    all_told = f"In all {core.num_steps} steps, {core.num_tokens} tokens, {nobody} of them for nobody; refused: {turned_away}"
-    return [*told, f"{all_told}; the longest wait for a first token is {wait} ms."]
+    totals = f"In all {core.num_steps} steps, {core.num_tokens} tokens, {nobody} of them for nobody; refused: {turned_away}"
+    return [*lines, f"{totals}; the longest wait for a first token is {wait} ms."]
 
 
 @pytest.mark.browser
@@ -730,10 +730,10 @@ def test_after_half_of_its_rounds_each_rank_has_its_chunk_whole():
     """What the figure says of it, and the exercise's own result."""
     for world in range(WORLDS[0], WORLDS[1] + 1):
         results, _ = run_ranks(world, lambda comm: ring_reduce_scatter(10.0 * comm.rank + torch.arange(comm.world), comm))
-        told = all_reduced(WAYS[0], world)[world - 1]
-        assert "Each rank has one chunk of the sum" in told
+        text = all_reduced(WAYS[0], world)[world - 1]
+        assert "Each rank has one chunk of the sum" in text
         for rank, result in enumerate(results):
-            assert f"to rank {rank}, where it becomes {int(result)}" in told
+            assert f"to rank {rank}, where it becomes {int(result)}" in text
 
 
 @pytest.mark.browser

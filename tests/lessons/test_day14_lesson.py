@@ -63,7 +63,7 @@ def test_the_lesson_quotes_them() -> None:
     schedule, gone, flat, seconds, llama = (HAND[name] for name in ("schedule", "preempted", "flat", "seconds", "llama3_8b"))
     (firsts, lasts), (first, last) = answers_of(Static), answers_of(Scheduler)
     drawn = {setting: scheduled(*setting) for setting in ((32, 4, 20), (8, 4, 20), (4, 4, 20), (32, 4, 12), (32, 1, 20))}
-    told = {setting: words[-1] for setting, words in drawn.items()}
+    last_lines = {setting: words[-1] for setting, words in drawn.items()}
     giving = [re.findall(r"Step (\d+),.*: \d.*\. (\w+) gave way", words)[0] for words in drawn[32, 4, 12] if "gave way" in words]
     quoted = {
         "Their answers will have {}, {}, {}, {}, {} and {} tokens".format(*LENGTHS): sum(LENGTHS) == 24,
@@ -74,15 +74,15 @@ def test_the_lesson_quotes_them() -> None:
         "A 1, B 1, C 6. Then A 1, B 1, C 3": two_steps() == [[1, 1, 6], [1, 1, 3]],
         "its tokens come at 1, 2, 3": schedule["token_times"][0] == [1, 2, 3],
         "Its tokens come at 4 and 5. Nothing is to be done until 50; C's token comes at 51": schedule["token_times"][1:] == [[4, 5], [51]],
-        "falls from 24 ticks to 8": tuple(words.endswith(f"gap {n}.") for words, n in zip(told.values(), (24, 8, 8), strict=False)),
-        "grows from 30 ticks to 36, and then to 76": tuple(f"is {n} ticks" in told[setting] for setting, n in (
+        "falls from 24 ticks to 8": tuple(words.endswith(f"gap {n}.") for words, n in zip(last_lines.values(), (24, 8, 8), strict=False)),
+        "grows from 30 ticks to 36, and then to 76": tuple(f"is {n} ticks" in last_lines[setting] for setting, n in (
             ((32, 4, 20), 30), ((8, 4, 20), 36), ((4, 4, 20), 76))),
         "D in step 6 and C in step 7. 69 tokens are fed in place of 66": (
-            giving == [("6", "D"), ("7", "C")], "69 tokens fed" in told[32, 4, 12], "66 tokens fed" in told[32, 4, 20],
+            giving == [("6", "D"), ("7", "C")], "69 tokens fed" in last_lines[32, 4, 12], "66 tokens fed" in last_lines[32, 4, 20],
         ),
         "so only the newest one is fed": ("C 1, D 4" in drawn[32, 4, 12][7], "D 3" in drawn[32, 4, 12][4]),
         "31 steps in place of 12, and 262 ticks in place of 114": (
-            "In all 31 steps, 262 ticks" in told[32, 1, 20], "In all 12 steps, 114 ticks" in told[32, 4, 20],
+            "In all 31 steps, 262 ticks" in last_lines[32, 1, 20], "In all 12 steps, 114 ticks" in last_lines[32, 4, 20],
         ),
         "ids 5 6 7 10 11, positions 0 1 2 2 3, bounds 0 3 5": (
             flat["ids"] == [5, 6, 7, 10, 11], flat["positions"] == [0, 1, 2, 2, 3], flat["bounds"] == [0, 3, 5],

@@ -94,7 +94,7 @@ def test_the_lesson_quotes_them() -> None:
     p, q = torch.tensor([0.6, 0.4], dtype=torch.float64), torch.tensor([0.9, 0.1], dtype=torch.float64)
     passes = {(draft, k): int(re.findall(r"In all (\d+) passes", speculated(draft, k)[0])[0]) for draft in (
         "looks it up", "is always right", "is always wrong", "guesses nothing") for k in (1, 4)}  # fmt: skip
-    told = speculated("looks it up", 4)
+    lines = speculated("looks it up", 4)
     quoted = {
         "after it come 7 5 6, and then the text ends": guesses[5, 6, 7, 5, 6] == [7, 5, 6],
         "the latest counts: 4 1 2": guesses[1, 2, 3, 1, 2, 4, 1, 2] == [4, 1, 2],
@@ -118,10 +118,10 @@ def test_the_lesson_quotes_them() -> None:
         "**0.65 times as fast. It loses.**": round(best["speedup"][3], 2) == 0.65,
         "With k = 4: 7 passes, 4, 12 and 12. With k = 1: 9, 7, 12 and 12": list(passes.values()) == [9, 7, 7, 4, 12, 12, 12, 12],
         "57 positions in place of 23": ("57 positions" in speculated("is always wrong", 4)[0], "23" in speculated("guesses nothing", 4)[0]),
-        "In the fourth pass it finds nothing": any(words.startswith("Pass 4: the newest token is fed alone") for words in told),
-        "None of `+ 1 ; y` is right": "Pass 2: 0 of 4 guesses stay" in told[3],
-        "Two of `x + 1 ;` are, and then the model says 2 instead of 1": "2 of 4 guesses stay. '2' takes the place of '1'" in told[6],
-        "at last `= y +` are, three of four": "Pass 6: 3 of 4" in " ".join(told),
+        "In the fourth pass it finds nothing": any(words.startswith("Pass 4: the newest token is fed alone") for words in lines),
+        "None of `+ 1 ; y` is right": "Pass 2: 0 of 4 guesses stay" in lines[3],
+        "Two of `x + 1 ;` are, and then the model says 2 instead of 1": "2 of 4 guesses stay. '2' takes the place of '1'" in lines[6],
+        "at last `= y +` are, three of four": "Pass 6: 3 of 4" in " ".join(lines),
         "token 0 too rarely, 0.325 for 0.4": math.isclose(residual_drawn_with_u(), 0.325),
         "Text 50 + 1 + 1 = 52, cache 51. After the pass it held 54": (50 + 1 + 1 == 52 == 51 + 1, 49 + 5 == 54),
         "0.6667 and 1. 0.6 + 0.1 = 0.7": torch.allclose(acceptance_probs(p, q), torch.tensor([2 / 3, 1.0], dtype=torch.float64)),

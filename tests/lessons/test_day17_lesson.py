@@ -316,7 +316,7 @@ FIRST_OTHERS = """    for other in range(comm.world):
 ], ids=["not written", "right", "the ring", "all each time", "orders of their own", "no sum", "in place", "nobody sends"])  # fmt: skip
 def test_the_challenge_tells_right_from_wrong(answer: str, said: str, capsys) -> None:
     stub = '    raise NotImplementedError("short_all_reduce")\n'
-    told = run_cell("def try_short", capsys, (stub, answer), before=(SHARD, COPIES, WIRES))
-    assert said in told
-    if "the sums of section 6" in told:
-        assert told.endswith("short 52 ms, ring 91 ms, one-shot 99 ms\n")
+    printed = run_cell("def try_short", capsys, (stub, answer), before=(SHARD, COPIES, WIRES))
+    assert said in printed
+    if "the sums of section 6" in printed:
+        assert printed.endswith("short 52 ms, ring 91 ms, one-shot 99 ms\n")

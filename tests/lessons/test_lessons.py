@@ -607,8 +607,8 @@ def test_exercises_say_their_minutes_and_leave_time_to_read(day: Day) -> None:
 @every_ready_day
 def test_a_folded_line_is_html_where_markdown_is_not_read(day: Day) -> None:
     """JupyterLab shows what stands between <summary> and </summary> as it is: a backtick is a backtick."""
-    for told in re.findall(r"<summary>(.*?)</summary>", (day.folder / "lesson.md").read_text(encoding="utf-8"), re.DOTALL):
-        assert not re.search(r"`|\$|\*\w|\]\(", told), told
+    for summary in re.findall(r"<summary>(.*?)</summary>", (day.folder / "lesson.md").read_text(encoding="utf-8"), re.DOTALL):
+        assert not re.search(r"`|\$|\*\w|\]\(", summary), summary
 
 
 @every_ready_day

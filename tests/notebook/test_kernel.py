@@ -37,30 +37,30 @@ def day_5(tmp_path_factory) -> Iterator[Kernel]:
 
 def test_how_long_it_takes_is_said_beforehand_and_gone_when_the_table_comes(day_1):
     day_1.run(RIGHT)
-    told = day_1.run('check("softmax")')
+    output = day_1.run('check("softmax")')
     assert re.fullmatch(r"softmax: \d+ checks, (under a second|about \d+ s)\.", day_1.displays[0])
     assert len(day_1.displays) >= 2
-    assert "under a second" not in told
-    assert "about" not in told
+    assert "under a second" not in output
+    assert "about" not in output
 
 
 def test_after_a_cell_that_did_not_run_nothing_is_checked(day_1):
     day_1.run(WRONG, "a")
     assert "Nothing was checked" not in day_1.run('check("softmax")')
     day_1.run("def softmax(logits:\n    return 1\n", "a")
-    told = " ".join(day_1.run('check("softmax")').split())
+    output = " ".join(day_1.run('check("softmax")').split())
     found = re.fullmatch(
         r"The cell of softmax failed when you last ran it: SyntaxError in line 1 ?\. Nothing was checked\. "
-        r"Your last working version passed (\d+) of (\d+) checks\.", told,
+        r"Your last working version passed (\d+) of (\d+) checks\.", output,
     )  # fmt: skip
-    assert found, told
+    assert found, output
     assert 0 < int(found[1]) < int(found[2])
     day_1.run("1 / 0\n" + RIGHT, "a")
     assert "ZeroDivisionError in line 1" in day_1.run('check("softmax")')
     day_1.run(RIGHT + "softmax(1)\n", "a")  # it ran as far as the function
-    told = day_1.run('check("softmax")')
-    assert "Nothing was checked" not in told
-    assert "4 of 4 points" in told
+    output = day_1.run('check("softmax")')
+    assert "Nothing was checked" not in output
+    assert "4 of 4 points" in output
     day_1.run(RIGHT, "a")  # another function, which was not checked before its cell broke
     day_1.run("def softmax(logits:\n    return 1\n", "a")
     assert day_1.run('check("softmax")').strip().endswith("Nothing was checked.")
@@ -69,17 +69,17 @@ def test_after_a_cell_that_did_not_run_nothing_is_checked(day_1):
 def test_a_function_with_another_name_is_named_and_nothing_is_checked(day_1):
     day_1.run(RIGHT, "exercise-softmax")
     day_1.run(RIGHT.replace("softmax(logits):", "soft_max(logits):"), "exercise-softmax")
-    told = " ".join(day_1.run('check("softmax")').split())
-    assert "The cell of softmax no longer defines it. It defines soft_max ." in told
-    assert "checks pass" not in told
+    output = " ".join(day_1.run('check("softmax")').split())
+    assert "The cell of softmax no longer defines it. It defines soft_max ." in output
+    assert "checks pass" not in output
     day_1.run(RIGHT, "another cell")
     assert "Nothing was checked" not in day_1.run('check("softmax")')
 
 
 def test_what_was_never_defined_is_told_why(day_1):
     day_1.run("def entropy(probs)\n    return 1\n")
-    told = " ".join(day_1.run('check("entropy")').split())
-    assert told.startswith("entropy: not defined. The cell of entropy failed when you last ran it: SyntaxError in line 1.")
+    output = " ".join(day_1.run('check("entropy")').split())
+    assert output.startswith("entropy: not defined. The cell of entropy failed when you last ran it: SyntaxError in line 1.")
 
 
 @pytest.mark.parametrize(
@@ -97,40 +97,40 @@ def test_what_was_never_defined_is_told_why(day_1):
 )
 def test_every_slip_ends_in_a_table_that_tells_it_once(day_1, body, words):
     day_1.run(f"def softmax(logits):\n    {body}\n")
-    told = day_1.run('check("softmax")')
-    assert "checks pass" in told
-    assert words in told
-    assert "the same as at" in told or "the same mistake as at" in told
-    assert "Traceback" not in told
-    assert "runner.py" not in told
-    assert "execute_request" not in told  # only lines of the student's own
+    output = day_1.run('check("softmax")')
+    assert "checks pass" in output
+    assert words in output
+    assert "the same as at" in output or "the same mistake as at" in output
+    assert "Traceback" not in output
+    assert "runner.py" not in output
+    assert "execute_request" not in output  # only lines of the student's own
     assert day_1.run("1 + 1").strip() == "2"  # and the kernel goes on
 
 
 def test_other_parameters_are_told_once_with_the_stubs_line(day_1):
     day_1.run("def softmax(logits, dim):\n    return torch.softmax(logits, dim)\n")
-    told = day_1.run('check("softmax")')
-    assert told.count("def softmax(logits: Tensor) -&gt; Tensor") == 1
-    assert told.count("the same as at") > 5
+    output = day_1.run('check("softmax")')
+    assert output.count("def softmax(logits: Tensor) -&gt; Tensor") == 1
+    assert output.count("the same as at") > 5
 
 
 def test_the_stop_button_ends_a_check_with_its_line_and_the_table(day_1):
     day_1.run("import time\ndef softmax(logits):\n    time.sleep(1000)\n")
     standing = workspace.standings(day_1.folder).get("softmax/softmax")
     start = time.monotonic()
-    told = day_1.run('check("softmax")', stop_after=1.5)
+    output = day_1.run('check("softmax")', stop_after=1.5)
     assert time.monotonic() - start < 12
-    assert "stopped by you" in told
-    assert "time.sleep(1000)" in told
-    assert "not run: you stopped the checks" in told
+    assert "stopped by you" in output
+    assert "time.sleep(1000)" in output
+    assert "not run: you stopped the checks" in output
     assert workspace.standings(day_1.folder).get("softmax/softmax") == standing
     assert day_1.run("1 + 1").strip() == "2"
 
 
 def test_nobody_is_credited_with_the_courses_function(day_5):
-    told = day_5.run('check("softmax")')
-    assert "this function is the course's own" in told.replace("&#x27;", "'")
-    assert "checks pass" not in told
+    output = day_5.run('check("softmax")')
+    assert "this function is the course's own" in output.replace("&#x27;", "'")
+    assert "checks pass" not in output
     assert "waits for softmax" in day_5.run('if_solved("softmax")')
     day_5.run("from solutions.samplers import greedy_sample")
     assert "checks pass" not in day_5.run("check(greedy_sample)")
@@ -145,9 +145,9 @@ def test_what_is_checked_in_another_days_notebook_is_not_noted(day_5):
 
 
 def test_a_call_without_a_name_checks_the_whole_day(day_5):
-    told = day_5.run("check()")
+    output = day_5.run("check()")
     for exercise in lesson(find_day("samplers")).exercises:
-        assert exercise.name in told
+        assert exercise.name in output
 
 
 def test_names_that_do_not_exist_get_one_line(day_5):
@@ -156,7 +156,7 @@ def test_names_that_do_not_exist_get_one_line(day_5):
     assert "Day 5 has greedy_sample" in nothing_like_it
     assert "render_chat" not in nothing_like_it
     assert "there is no exercise" in day_5.run("check(print)")
-    told = day_5.run('earlier("foo").softmax')
-    assert told.startswith("no topic")
-    assert "Traceback" not in told
+    output = day_5.run('earlier("foo").softmax')
+    assert output.startswith("no topic")
+    assert "Traceback" not in output
     assert day_5.run('earlier("softmax")').splitlines()[-1] == "the course's functions of Day 1 (Softmax)"

@@ -50,14 +50,14 @@ def run(folder: Path, *arguments: object, **environment: str) -> subprocess.Comp
 
 
 def cases(path: Path) -> dict[str, tuple[str, str, str]]:
-    """{"<folder>.<exercise>::<check>": (outcome by pytest, by the course, what is told)} of a junit file."""
+    """{"<folder>.<exercise>::<check>": (outcome by pytest, by the course, the message)} of a junit file."""
     found = {}
     for case in ElementTree.parse(path).iter("testcase"):
         ours = {p.get("name"): p.get("value") for p in case.iter("property")}.get("outcome", "")
         other = next((each for each in case if each.tag in ("failure", "error", "skipped")), None)
         names = case.get("classname", "").split(".")
-        told = "" if other is None else f"{other.get('message')}\n{other.text}"
-        found[f"{names[0]}.{names[-1]}::{case.get('name')}"] = ("passed" if other is None else other.tag, ours, told)
+        report = "" if other is None else f"{other.get('message')}\n{other.text}"
+        found[f"{names[0]}.{names[-1]}::{case.get('name')}"] = ("passed" if other is None else other.tag, ours, report)
     return found
 
 
@@ -91,10 +91,10 @@ def test_each_visible_check_is_an_item_and_pytest_counts_them(everybody):
 def test_verdicts_are_those_of_autograder_check(everybody, who):
     folder, _, found = everybody
     result = CliRunner().invoke(app, ["check", "day01", "--notebook", str(folder / who / NAME), "--json"])
-    told = json.loads(result.stdout)["exercises"]
+    exercises = json.loads(result.stdout)["exercises"]
     assert result.exit_code == (who != "right")
     by_name = {c.name: c for c in load_checks("softmax")}
-    for verdict in (verdict for exercise in told for verdict in exercise["checks"]):
+    for verdict in (verdict for exercise in exercises for verdict in exercise["checks"]):
         check = by_name[verdict["check"]]
         outcome, ours, text = found[f"{who}.{check.exercise}::{short_name(check)}"]
         assert ours == verdict["outcome"]
@@ -246,8 +246,8 @@ def test_the_commands_of_the_workflow_run_as_they_stand(tmp_path):
     ended = [subprocess.run(["bash", "-e", "-c", step], cwd=tmp_path, env=environment, capture_output=True).returncode for step in steps]
     assert ended == [1, 0]
     assert len(cases(tmp_path / "checks.xml")) == len(select("softmax", hidden=False))
-    told = json.loads((tmp_path / f"{SOFTMAX.slug}.json").read_text())
-    assert {e["exercise"]: e["passed"] for e in told["exercises"]} == {"softmax": False, "log_softmax": True, "entropy": True}
+    stored = json.loads((tmp_path / f"{SOFTMAX.slug}.json").read_text())
+    assert {e["exercise"]: e["passed"] for e in stored["exercises"]} == {"softmax": False, "log_softmax": True, "entropy": True}
 
 
 # Everybody else's tests

@@ -308,12 +308,12 @@ def test_check_takes_a_path_a_day_or_stands_in_a_days_folder(work):
     path = notebook(work, "softmax", changed={"softmax": WRONG})
     copied = work / "mine.ipynb"  # its metadata says of which day it is
     shutil.copy(path, copied)
-    told = [
+    outputs = [
         terminal("check", *arguments, "--exercise", "softmax", folder=work, cwd=cwd).stdout
         for arguments, cwd in ((("day01",), work), ((str(path),), work), ((str(copied),), work), ((), path.parent))
     ]
-    assert "checks pass" in told[0]
-    assert len(set(told)) == 1
+    assert "checks pass" in outputs[0]
+    assert len(set(outputs)) == 1
     lost = terminal("check", folder=work, cwd=work)
     assert (lost.returncode, lost.stderr) == (
         2, "autograder: no day given: give one (day05, 5, samplers) or a notebook, or run this in a day's folder\n",
@@ -429,10 +429,10 @@ def test_how_long_checks_take_is_known_of_every_exercise():
     for day in (day for day in syllabus() if day.ready):
         for exercise in lesson(day).exercises:
             checks = select(day.topic, exercise=exercise.name, hidden=False)
-            told = durations.beforehand(day.topic, exercise.name, checks)
-            assert f"{len(checks)} check" in told
-            assert ("about" in told) or ("under a second" in told)
-            assert ("leave the machine alone" in told) == any(check.timing for check in checks)
+            estimate = durations.beforehand(day.topic, exercise.name, checks)
+            assert f"{len(checks)} check" in estimate
+            assert ("about" in estimate) or ("under a second" in estimate)
+            assert ("leave the machine alone" in estimate) == any(check.timing for check in checks)
 
 
 def test_what_is_printed_without_an_end_is_not_kept(work, capsys):

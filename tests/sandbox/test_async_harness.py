@@ -104,14 +104,14 @@ def test_readers_that_stay_are_served(student):
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "message"),
     [
         ([reader("a", 0.0, 9, leaves_after=2), reader("b", 1.0, 2)], "how often a was aborted"),
         ([reader("a", 0.0, 9), reader("b", 0.001, 9), reader("c", 0.002, 9)], "was added while"),
     ],
 )
-def test_what_is_not_done_is_in_the_books(student, plan, told):
-    with pytest.raises(CheckFailed, match=told):
+def test_what_is_not_done_is_in_the_books(student, plan, message):
+    with pytest.raises(CheckFailed, match=message):
         played(student, Books(1), 1, plan)
 
 

@@ -246,8 +246,8 @@ def test_what_a_model_says_is_text_and_never_markup(page):
         ({}, [entry("<|im_end|>", b"<|im_end|>", -0.2)], "stop"),
     ]
     events = "".join(
-        "data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": reason, "logprobs": told and {"content": told}}]}) + "\n\n"
-        for delta, told, reason in pieces
+        "data: " + json.dumps({"choices": [{"delta": delta, "finish_reason": reason, "logprobs": found and {"content": found}}]}) + "\n\n"
+        for delta, found, reason in pieces
     )
     answer = {"status": 200, "content_type": "text/event-stream", "body": events + "data: [DONE]\n\n"}
     page.route("**/v1/chat/completions", lambda route: route.fulfill(**answer))

@@ -56,16 +56,16 @@ def name(token: int) -> str:
         return "bytes:" + "".join(f"\\x{byte:02x}" for byte in data)
 
 
-def require_exact(told: Any, ids: list[int], best: int) -> None:
+def require_exact(got: Any, ids: list[int], best: int) -> None:
     logprobs = by_definition(ids)
-    assert told.tokens == [name(token) for token in ids]
-    assert (told.token_logprobs[0], told.top_logprobs[0]) == (None, None)
+    assert got.tokens == [name(token) for token in ids]
+    assert (got.token_logprobs[0], got.top_logprobs[0]) == (None, None)
     for place, token in enumerate(ids[1:], 1):
         row = logprobs[place - 1]
-        assert told.token_logprobs[place] == pytest.approx(row[token].item(), abs=1e-9)
+        assert got.token_logprobs[place] == pytest.approx(row[token].item(), abs=1e-9)
         wanted = {name(i): p for i, p in zip(row.topk(best).indices.tolist(), row.topk(best).values.tolist(), strict=True)}
         wanted[name(token)] = row[token].item()
-        assert told.top_logprobs[place] == pytest.approx(wanted, abs=1e-9)
+        assert got.top_logprobs[place] == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("text", [TEXT, LONG], ids=["short", "of several chunks"])
@@ -90,16 +90,16 @@ def test_prompt_and_answer_together_are_one_text(served):
     ids = tiny().tokenizer.encode(TEXT)
     plain = client.completions.create(model="tiny", prompt=TEXT, max_tokens=12, temperature=0, logprobs=2)
     answer = client.completions.create(prompt=TEXT, max_tokens=12, logprobs=2, **ECHO)
-    told, more = answer.choices[0].logprobs, plain.choices[0].logprobs
+    echoed, more = answer.choices[0].logprobs, plain.choices[0].logprobs
     assert answer.choices[0].text == TEXT + plain.choices[0].text
     assert answer.choices[0].finish_reason == plain.choices[0].finish_reason
     assert (answer.usage.completion_tokens, answer.usage.total_tokens) == (12, len(ids) + 12)
-    assert told.tokens[len(ids) :] == more.tokens
-    assert told.token_logprobs[len(ids) :] == pytest.approx(more.token_logprobs, abs=1e-9)
-    assert told.text_offset[len(ids) :] == [len(TEXT) + at for at in more.text_offset]
-    whole = [(at, token) for at, token in zip(told.text_offset, told.tokens, strict=True) if not token.startswith("bytes:")]
+    assert echoed.tokens[len(ids) :] == more.tokens
+    assert echoed.token_logprobs[len(ids) :] == pytest.approx(more.token_logprobs, abs=1e-9)
+    assert echoed.text_offset[len(ids) :] == [len(TEXT) + at for at in more.text_offset]
+    whole = [(at, token) for at, token in zip(echoed.text_offset, echoed.tokens, strict=True) if not token.startswith("bytes:")]
     assert all(answer.choices[0].text[at : at + len(token)] == token for at, token in whole)
-    assert told.text_offset == sorted(told.text_offset)
+    assert echoed.text_offset == sorted(echoed.text_offset)
     assert len(whole) > 30
 
 
@@ -134,11 +134,11 @@ def test_what_the_evaluation_harness_sends_and_sums(served):
     context, continuation = tokenizer.encode("ROMEO:\nWhat light through"), tokenizer.encode(" yonder window breaks?")
     ids = context + continuation
     body = {"model": "tiny", "prompt": [ids], "temperature": 0, "max_tokens": 1, "logprobs": 1, "seed": 1234, "echo": True}
-    told = httpx.post(f"{served.base}/v1/completions", json=body).json()["choices"][0]["logprobs"]
+    echoed = httpx.post(f"{served.base}/v1/completions", json=body).json()["choices"][0]["logprobs"]
     logprobs = by_definition(ids)
     wanted = sum(logprobs[place - 1, ids[place]].item() for place in range(len(context), len(ids)))
-    assert sum(told["token_logprobs"][len(context) : -1]) == pytest.approx(wanted, abs=1e-9)
-    pairs = zip(told["token_logprobs"][len(context) : -1], told["top_logprobs"][len(context) : -1], strict=True)
+    assert sum(echoed["token_logprobs"][len(context) : -1]) == pytest.approx(wanted, abs=1e-9)
+    pairs = zip(echoed["token_logprobs"][len(context) : -1], echoed["top_logprobs"][len(context) : -1], strict=True)
     greedy = [logprob == max(best.values()) for logprob, best in pairs]
     assert greedy == [logprobs[place - 1].argmax().item() == ids[place] for place in range(len(context), len(ids))]
     assert True in greedy
@@ -146,8 +146,8 @@ def test_what_the_evaluation_harness_sends_and_sums(served):
 
 
 def test_a_prompt_of_one_token_has_nothing_before_it(served):
-    told = served.client().completions.create(prompt=[40], max_tokens=0, logprobs=5, **ECHO).choices[0].logprobs
-    assert (told.tokens, told.token_logprobs, told.top_logprobs, told.text_offset) == ([name(40)], [None], [None], [0])
+    echoed = served.client().completions.create(prompt=[40], max_tokens=0, logprobs=5, **ECHO).choices[0].logprobs
+    assert (echoed.tokens, echoed.token_logprobs, echoed.top_logprobs, echoed.text_offset) == ([name(40)], [None], [None], [0])
 
 
 def test_several_at_once_beside_answers_get_what_each_gets_alone(served):
@@ -161,9 +161,9 @@ def test_several_at_once_beside_answers_get_what_each_gets_alone(served):
 
     with ThreadPoolExecutor(6) as people:
         talking = [people.submit(talk, seed) for seed in range(2)]
-        told = list(people.map(ask, texts))
+        echoed = list(people.map(ask, texts))
         assert all(each.result().choices[0].finish_reason for each in talking)
-    for text, each in zip(texts, told, strict=True):
+    for text, each in zip(texts, echoed, strict=True):
         ids = tiny().tokenizer.encode(text)
         each.tokens, each.token_logprobs, each.top_logprobs = (
             column[: len(ids)] for column in (each.tokens, each.token_logprobs, each.top_logprobs)

@@ -202,7 +202,7 @@ class Dies(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is told."""
+        """Report nothing."""
 
 
 @routes
@@ -427,7 +427,7 @@ class Repeats(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is told."""
+        """Report nothing."""
 
 
 @routes

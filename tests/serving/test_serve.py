@@ -114,38 +114,39 @@ def test_a_chat_begins_with_the_role_and_ends_with_the_count(client):
 def test_log_probabilities_are_the_models_own_whatever_the_temperature(client):
     model = tiny()
     whole = chat(client, logprobs=True, top_logprobs=3, temperature=1.7, top_p=0.9, seed=5)
-    told = whole.choices[0].logprobs.content
-    assert len(told) == whole.usage.completion_tokens == 40
+    entries = whole.choices[0].logprobs.content
+    assert len(entries) == whole.usage.completion_tokens == 40
     ids = model.tokenizer.encode(render_chat(ASK))
     token_of = {tuple(model.tokenizer.token_bytes(i)): i for i in range(model.config.vocab_size)}
-    drawn = [token_of[tuple(entry.bytes)] for entry in told]
+    drawn = [token_of[tuple(entry.bytes)] for entry in entries]
     logprobs = model(torch.tensor([ids + drawn]))[0, len(ids) - 1 : -1].log_softmax(-1)
-    for row, token, entry in zip(logprobs, drawn, told, strict=True):
+    for row, token, entry in zip(logprobs, drawn, entries, strict=True):
         assert entry.logprob == pytest.approx(row[token].item(), abs=1e-9)
         best = row.topk(3)
         assert [token_of[tuple(each.bytes)] for each in entry.top_logprobs] == best.indices.tolist()
         assert [each.logprob for each in entry.top_logprobs] == pytest.approx(best.values.tolist(), abs=1e-9)
-    assert any(entry.logprob < entry.top_logprobs[0].logprob - 1e-6 for entry in told)  # drawn, and not the best
+    assert any(entry.logprob < entry.top_logprobs[0].logprob - 1e-6 for entry in entries)  # drawn, and not the best
     chunks = chat(client, logprobs=True, top_logprobs=3, temperature=1.7, top_p=0.9, seed=5, stream=True)
     streamed = [entry for chunk in chunks if chunk.choices[0].logprobs for entry in chunk.choices[0].logprobs.content]
-    assert streamed == told
+    assert streamed == entries
     assert chat(client).choices[0].logprobs is None
     assert chat(client, logprobs=True).choices[0].logprobs.content[0].top_logprobs == []
 
 
 def test_a_completions_log_probabilities_are_in_columns(client):
     whole = complete(client, logprobs=2, temperature=1.5, seed=3)
-    told, text = whole.choices[0].logprobs, whole.choices[0].text
-    assert len(told.tokens) == len(told.token_logprobs) == len(told.top_logprobs) == len(told.text_offset) == whole.usage.completion_tokens
-    assert "".join(told.tokens) == text
-    assert [text[at : at + len(token)] for at, token in zip(told.text_offset, told.tokens, strict=True)] == told.tokens
-    for token, logprob, best in zip(told.tokens, told.token_logprobs, told.top_logprobs, strict=True):
+    listed, text = whole.choices[0].logprobs, whole.choices[0].text
+    columns = (listed.tokens, listed.token_logprobs, listed.top_logprobs, listed.text_offset)
+    assert {len(column) for column in columns} == {whole.usage.completion_tokens}
+    assert "".join(listed.tokens) == text
+    assert [text[at : at + len(token)] for at, token in zip(listed.text_offset, listed.tokens, strict=True)] == listed.tokens
+    for token, logprob, best in zip(listed.tokens, listed.token_logprobs, listed.top_logprobs, strict=True):
         assert best[token] == logprob
         assert len(best) == 2 + (logprob < sorted(best.values())[-2])
-    assert max(len(best) for best in told.top_logprobs) == 3
+    assert max(len(best) for best in listed.top_logprobs) == 3
     chunks = [chunk.choices[0].logprobs for chunk in complete(client, logprobs=2, temperature=1.5, seed=3, stream=True)]
-    assert [token for chunk in chunks for token in chunk.tokens] == told.tokens
-    assert [at for chunk in chunks for at in chunk.text_offset] == told.text_offset
+    assert [token for chunk in chunks for token in chunk.tokens] == listed.tokens
+    assert [at for chunk in chunks for at in chunk.text_offset] == listed.text_offset
     none = complete(client, logprobs=0, max_tokens=3).choices[0].logprobs
     assert [list(best) for best in none.top_logprobs] == [[token] for token in none.tokens]  # the drawn one alone
 
@@ -181,7 +182,7 @@ def test_sixteen_at_a_time_get_the_loops_tokens(client):
     got: dict[str, str] = {}
 
     def ask(prompt: str) -> None:
-        patient = client.with_options(max_retries=20)  # sixteen do not fit into the queue: whoever is told 429 comes again
+        patient = client.with_options(max_retries=20)  # sixteen do not fit into the queue: a client that gets 429 tries again
         got[prompt] = patient.completions.create(model="tiny", prompt=prompt, temperature=0, max_tokens=12).choices[0].text
 
     threads = [threading.Thread(target=ask, args=(prompt,)) for prompt in prompts]
@@ -698,13 +699,13 @@ def test_the_pages_of_a_site_that_is_named_may_use_the_server(served):
             assert "access-control-allow-credentials" not in asked.headers
             allowed = {name.strip().lower() for name in asked.headers["access-control-allow-headers"].split(",")}
             assert {"authorization", "content-type", "x-stainless-lang"} <= allowed
-            told = {"Origin": origin, "Sec-Fetch-Site": "cross-site", "Authorization": "Bearer sesame"}
+            browser_headers = {"Origin": origin, "Sec-Fetch-Site": "cross-site", "Authorization": "Bearer sesame"}
             for stream in (False, True):
-                answer = httpx.post(url, json={**body, "stream": stream}, headers=told)
+                answer = httpx.post(url, json={**body, "stream": stream}, headers=browser_headers)
                 assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, origin)
             refused = httpx.post(url, json=body, headers={"Origin": origin})
             assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, origin)  # the page can read why
-            renamed = httpx.post(url, json=body, headers={**told, "Host": "evil.example"})
+            renamed = httpx.post(url, json=body, headers={**browser_headers, "Host": "evil.example"})
             assert renamed.json()["error"]["code"] == "unknown_host"
         for origin in ("https://evil.example", f"{site}.evil.example", "http://app.example", "null", f"{site}:8443"):
             for answer in (
@@ -961,9 +962,9 @@ def test_a_count_of_cached_tokens_tells_other_machines_only_of_their_own_salt():
 
 def test_behind_a_router_the_client_is_where_the_router_says():
     with asked_from_elsewhere(Access(routed=True)) as ask:
-        for address, told in (("127.0.0.1", True), ("10.0.0.7", False), ("2001:db8::7", False)):
+        for address, detailed in (("127.0.0.1", True), ("10.0.0.7", False), ("2001:db8::7", False)):
             usage = ask("127.0.0.1", {"X-Forwarded-For": address}, prompt=TEXT)["usage"]
-            assert ("prompt_tokens_details" in usage) == told, address
+            assert ("prompt_tokens_details" in usage) == detailed, address
 
 
 def test_the_version_is_the_courses(served):

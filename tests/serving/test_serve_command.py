@@ -1,4 +1,4 @@
-"""`autograder serve` as a process: what it prints, what it does when it is told to end, and what it will not start with."""
+"""`autograder serve` as a process: what it prints, what it does on a signal to end, and what it will not start with."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_what_is_printed_can_be_run():
         assert re.fullmatch(r"A single request gets [1-9]\d* tokens a second here, just measured; .*", speed)
         assert line == f"tiny answers at {served.base} (the chat page; Ctrl-C ends it)"
         assert served.base.startswith("http://127.0.0.1:")
-        told = subprocess.run(shlex.split(curl), capture_output=True, text=True, timeout=60, check=True).stdout
-        assert told.endswith("data: [DONE]\n\n")
+        output = subprocess.run(shlex.split(curl), capture_output=True, text=True, timeout=60, check=True).stdout
+        assert output.endswith("data: [DONE]\n\n")
         env = {**os.environ, "PATH": f"{AUTOGRADER.parent}:{os.environ['PATH']}"}
         said = subprocess.run(shlex.split(python), capture_output=True, text=True, timeout=60, check=True, env=env).stdout
         assert len(said.split()) > 3
@@ -104,10 +104,10 @@ def test_a_port_that_is_taken_is_named(capsys, monkeypatch):
         with pytest.raises(SystemExit) as ended:
             main()
     assert ended.value.code == 2
-    told = capsys.readouterr()
-    assert told.err.startswith(f"autograder: port {port} is taken")
-    assert told.err.count("\n") == 1
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert output.err.startswith(f"autograder: port {port} is taken")
+    assert output.err.count("\n") == 1
+    assert output.out == ""
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_what_it_cannot_start_with_is_one_line(options, says, capsys, monkeypatc
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    told = capsys.readouterr().err
-    assert says in told
-    assert told.count("\n") == 1
+    output = capsys.readouterr().err
+    assert says in output
+    assert output.count("\n") == 1
 
 
 def test_the_printed_commands_ask_for_the_most_probable_tokens(capsys):
@@ -144,12 +144,12 @@ def test_the_printed_commands_ask_for_the_most_probable_tokens(capsys):
 
 def test_the_printed_commands_read_a_key_from_the_environment_and_do_not_show_it(capsys):
     announce("http://127.0.0.1:8000", "tiny", "0.0.0.0", keyed=True)
-    told = capsys.readouterr()
-    curl, client = (line for line in told.out.splitlines() if line.startswith("  "))
+    shown = capsys.readouterr()
+    curl, client = (line for line in shown.out.splitlines() if line.startswith("  "))
     assert ' -H "Authorization: Bearer $VLLM_API_KEY" ' in curl
     assert "import os, openai; " in client
     assert "api_key=os.environ['VLLM_API_KEY'])" in client
-    assert told.err == "Warning: HOST=0.0.0.0 lets every machine that can reach this one send requests; key and texts are not encrypted.\n"
+    assert shown.err == "Warning: HOST=0.0.0.0 lets every machine that can reach this one send requests; key and texts are not encrypted.\n"
 
 
 @pytest.mark.slow
@@ -239,10 +239,10 @@ def test_after_its_patience_an_answer_is_cut_off(capfd):
         served.thread.join(20)
         assert not served.thread.is_alive()
         assert [type(error) for error in cut] == [httpx.RemoteProtocolError]  # cut off, and not taken for an end
-    told = capfd.readouterr()
-    assert "Ending: 1 answer is finished first, for at most 0.5 s." in told.out
-    assert "Cut off after 0.5 s: 1" in told.err
-    assert "Traceback" not in told.err
+    output = capfd.readouterr()
+    assert "Ending: 1 answer is finished first, for at most 0.5 s." in output.out
+    assert "Cut off after 0.5 s: 1" in output.err
+    assert "Traceback" not in output.err
 
 
 def test_told_twice_it_ends_at_once(capfd):

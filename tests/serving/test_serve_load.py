@@ -27,7 +27,7 @@ def body(seed: int) -> dict[str, Any]:
 
 async def visit(client: httpx.AsyncClient, seed: int, leaves: bool) -> str:
     """A request, of whose answer half is read, or all -> how it went."""
-    parser, told = SSEParser(), 0
+    parser, events_read = SSEParser(), 0
     async with client.stream("POST", "/v1/completions", json=body(seed)) as answer:
         if answer.status_code != 200:
             assert answer.status_code == 429
@@ -35,8 +35,8 @@ async def visit(client: httpx.AsyncClient, seed: int, leaves: bool) -> str:
             return "refused"
         async for piece in answer.aiter_bytes():
             events = parser.push(piece)
-            told += len(events)
-            if leaves and told >= TOKENS // 2:
+            events_read += len(events)
+            if leaves and events_read >= TOKENS // 2:
                 return "left"
             if "[DONE]" in events:
                 return "served"
@@ -102,6 +102,6 @@ def test_four_times_as_many_as_it_can_serve_leave_nothing_behind(record_property
         assert resident[2] - resident[1] < 8 * MEBIBYTE  # 200 requests more, and nothing is kept of them
         counted = metrics(served.base)
         assert counted['fpt_requests_total{status="429"}'] == total["refused"]
-        assert 0 < counted["fpt_aborted_total"] <= total["left"]  # who leaves may be told the rest before the server hears of it
+        assert 0 < counted["fpt_aborted_total"] <= total["left"]  # a client that leaves may get the rest before the server notices
         answer = httpx.post(f"{served.base}/v1/completions", json={**body(0), "stream": False}, timeout=60)
         assert answer.json()["usage"]["completion_tokens"] > 0

@@ -334,17 +334,17 @@ def test_what_the_pages_say_of_mutants(tmp_path):
     one = {"exercise": "softmax", "origin": "reference", "where": "softmax", "before": "x = y", "nth": 1}
     topic = {**counts, "exercises": {"softmax": counts}, "stale": [], "survivors": [one | {"after": "x = 1"}]}
     topic["equivalents"] = [one | {"after": after, "reason": "y is 2 here, always"} for after in ("x = 2", "x =\n`3`")]
-    told = {"run": {"date": "today", "commit": "abc"}, "origin": "reference", "share": 12, "topics": {"softmax": topic}, **counts}
-    section = "\n".join(mutants.section([told, told | {"origin": "right", "left_out": 2345}], syllabus()))
+    figures = {"run": {"date": "today", "commit": "abc"}, "origin": "reference", "share": 12, "topics": {"softmax": topic}, **counts}
+    section = "\n".join(mutants.section([figures, figures | {"origin": "right", "left_out": 2345}], syllabus()))
     words = "judged: 1,198 killed, 1 equivalent, 1 surviving**."
     assert f"**1,200 mutants of the reference were {words}" in section
     assert f"**1,200 mutants of correct solutions (one of 12, drawn by digest; 2,345 more were not judged) were {words}" in section
     assert "| Day 1, Softmax | 1,200 | 1,198 | 1 | 1 | today, commit abc |" in section
     assert "- survives: a change in `softmax/reference`, `softmax`" in section
-    page = mutants.page([told], syllabus())
+    page = mutants.page([figures], syllabus())
     assert "- `softmax`: `x = y` becomes `x = 2`; or `` x = ⏎ `3` ``.\n  Reason: y is 2 here, always." in page
     assert "- `softmax`: `x = y` becomes `x = 1`.\n  **Survives**" in page
-    bare = mutants.page([told], syllabus(), answers=False)
+    bare = mutants.page([figures], syllabus(), answers=False)
     assert "- `softmax`: 2 changes.\n  Reason: y is 2 here, always." in bare
     assert "x =" not in bare
     assert mutants.section([], syllabus()) == ["No mutants were made for this page."]
@@ -359,10 +359,10 @@ def test_a_certification_that_fell_short_says_so(tmp_path):
     topic = {**counts, "exercises": {"softmax": counts}, "survivors": [entry], "false_failures": [], "invalid": []}
     run = {"course_version": "0", "commit": "", "date": "today", "machine": "this", "python": "3", "torch": "2", "isolation": "landlock"}
     attack = {"attack": "forge_points", "trouble": ["10 points, 4 were due"]}
-    told = {"run": run, "seeds": 3, "topics": {"softmax": topic}, **counts, "attacks_total": 2, "attacks_honest": 1}
-    told |= {"attacks_by_kind": {"forge": {"total": 2, "honest": 1}}, "attacks_not_honest": [attack]}
+    figures = {"run": run, "seeds": 3, "topics": {"softmax": topic}, **counts, "attacks_total": 2, "attacks_honest": 1}
+    figures |= {"attacks_by_kind": {"forge": {"total": 2, "honest": 1}}, "attacks_not_honest": [attack]}
     path = tmp_path / "certification.json"
-    path.write_text(certification.json.dumps(told))
+    path.write_text(certification.json.dumps(figures))
     page = certification.page(path)
     for words in (
         "2 of 3 incorrect ones were caught, and 1 of 2 attacks were contained",
@@ -391,9 +391,9 @@ def test_a_topic_certified_anew_takes_its_place_among_the_others():
     assert (whole["right_total"], whole["wrong_killed"], whole["named"], whole["attacks_honest"]) == (6, 10, 3, 2)
     assert [whole["topics"][name]["run"]["date"] for name in whole["topics"]] == ["then", "now", "now"]
     assert whole["attacks_run"]["date"] == "then"
-    told = certification.circumstances(whole, syllabus())
-    assert "Day 1: course version 0, on this" in told
-    assert "one seed for each solution; Day 2, Day 3: course version 0" in told
+    figures = certification.circumstances(whole, syllabus())
+    assert "Day 1: course version 0, on this" in figures
+    assert "one seed for each solution; Day 2, Day 3: course version 0" in figures
     again = certification.joined(whole, {"run": run | {"date": "later"}, "seeds": 1, "topics": {}, **counts, **held})
     assert again["attacks_run"]["date"] == "later"
     assert again["wrong_total"] == 10
@@ -561,8 +561,8 @@ def test_every_function_of_the_course_is_in_the_index_with_its_exercise_and_its_
 
 def test_the_measured_figures_are_those_of_the_benchmarks():
     page = measured_page.page(["engine"])
-    told = json.loads((ROOT / "benchmarks" / "results" / "data" / "engine.json").read_text())
-    speed = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in told["rows"]}
+    figures = json.loads((ROOT / "benchmarks" / "results" / "data" / "engine.json").read_text())
+    speed = {(row["contender"], row["prompt"], row["batch"]): row["decode"] for row in figures["rows"]}
     theirs = "llama.cpp, its fastest format"
     ratios = [speed["ours, quantized", *where] / speed[name, *where] for name, *where in speed if name == theirs]
     assert f"decodes at {min(ratios):.2f} to {max(ratios):.2f} times the speed of {theirs}." in page

@@ -6,7 +6,7 @@ from typing import Any
 
 WORST = ("serious", "critical")
 BRIEFLY = {"resultTypes": ["violations"]}
-"""Every rule is tried on every element. Of what passes, one element a rule is told: to tell each with its path takes most of the time."""
+"""Every rule is tried on every element. Of the elements that pass a rule, one is reported: the path of each would take most of the time."""
 STILL = """() => Promise.allSettled(
     document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime !== Infinity).map((a) => a.finished)
 ).then(() => undefined)"""

@@ -98,9 +98,9 @@ class User:
         self.run(index, name, right)
         self.expect(name, "the answer", points, self.run(check, name))
 
-    def expect(self, name: str, which: str, due: str, told: str) -> None:
-        if not re.search(due, told):
-            self.done.odd.append(f"{name}, {which}: {told[:160]!r}")
+    def expect(self, name: str, which: str, due: str, text: str) -> None:
+        if not re.search(due, text):
+            self.done.odd.append(f"{name}, {which}: {text[:160]!r}")
 
     def picture(self, name: str) -> None:
         self.page.wait_for_timeout(700)
@@ -165,9 +165,9 @@ def row(done: Done) -> str:
     )
 
 
-def page_of(told: list[Done], where: str) -> str:
+def page_of(results: list[Done], where: str) -> str:
     head = "| day | cells | exercises | opened, s | waited, s | longest, s | memory, MB | hidden | what was odd |"
-    rows = "\n".join([head, "|---" * 9 + "|", *map(row, told)])
+    rows = "\n".join([head, "|---" * 9 + "|", *map(row, results)])
     return f"# The days, done by a new user\n\n{rows}\n\nMeasured on {where}.\n\n{COUNTED}\n"
 
 
@@ -182,7 +182,7 @@ def main() -> int:
         print("no chromium on this machine (Debian: apt-get install chromium)")
         return 1
     PICTURES.mkdir(parents=True, exist_ok=True)
-    where, told = machine(), []
+    where, results = machine(), []
     with tempfile.TemporaryDirectory(prefix="new-user-") as made, lab.chromium() as browser:
         prepare_work(Path(made) / "work")
         with lab.lab(Path(made), "--LabApp.expose_app_in_browser=True") as address:
@@ -191,11 +191,11 @@ def main() -> int:
             for day in days:
                 for picture in PICTURES.glob(f"{day.slug}_*.png"):
                     picture.unlink()
-                told.append(do(day, page))
-                print(row(told[-1]), flush=True)
+                results.append(do(day, page))
+                print(row(results[-1]), flush=True)
     if not asked:
-        save("days", {"machine": where, "rows": [asdict(each) for each in told]}, page_of(told, where))
-    return 1 if any(each.odd for each in told) else 0
+        save("days", {"machine": where, "rows": [asdict(each) for each in results]}, page_of(results, where))
+    return 1 if any(each.odd for each in results) else 0
 
 
 if __name__ == "__main__":

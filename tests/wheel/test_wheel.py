@@ -92,9 +92,9 @@ def command(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Command:
 def place(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder as `prompt-to-token` lays it out."""
     folder = tmp_path_factory.mktemp("learner") / "course"
-    told = command("prompt-to-token", "--no-lab", folder, at=folder.parent).stdout
-    assert f"The course is in {folder}" in told
-    assert "work/start_here.ipynb" in told
+    output = command("prompt-to-token", "--no-lab", folder, at=folder.parent).stdout
+    assert f"The course is in {folder}" in output
+    assert "work/start_here.ipynb" in output
     assert not (folder / "datasets" / "models").exists()
     return folder
 
@@ -169,8 +169,8 @@ def test_the_zip_of_answers_holds_the_solutions_and_the_engine_alone(place: Path
 
 
 def test_later_days_get_the_reference_solutions_and_their_source(command: Command, place: Path) -> None:
-    told = command("python", "-c", ASK, at=place).stdout
-    sums, text, source = told.split("\n", 2)
+    output = command("python", "-c", ASK, at=place).stdout
+    sums, text, source = output.split("\n", 2)
     assert sums == "1.0"
     assert "using the course's functions" in text
     assert source.rstrip("\n") == SOFTMAX.solutions_path.read_text().rstrip("\n")
@@ -238,9 +238,9 @@ def test_day_1_is_done_and_the_folder_laid_out_again_keeps_it(command: Command, 
     assert command("autograder", "progress", at=tmp_path).stdout.startswith("Day  1  Softmax                            3/3")
 
     (place / "course" / "start_here.md").unlink()
-    told = command("prompt-to-token", "--no-lab", at=place / "work").stdout  # it finds the folder around it
-    assert f"The course is in {place}\n" in told
-    assert "Not updated, because you changed them: 1 notebook;" in told
+    output = command("prompt-to-token", "--no-lab", at=place / "work").stdout  # it finds the folder around it
+    assert f"The course is in {place}\n" in output
+    assert "Not updated, because you changed them: 1 notebook;" in output
     assert (place / NOTEBOOK).read_bytes() == mine
     assert (place / "course" / "start_here.md").exists()
     assert points(place) == worth
@@ -261,10 +261,10 @@ def test_a_wrong_softmax_fails_and_the_terminal_says_where_hidden_checks_are(com
     assert 0 < int(passed[1]) < 11  # it is right where nothing overflows and float64 comes in
     assert passed[0] in command("autograder", "check", "day01", "--exercise", "softmax", at=place, fails=True).stdout
 
-    told = command("autograder", "check", "day01", "--graded", at=place, fails=True).stderr
-    assert len(told.splitlines()) == 1
-    assert "this copy of the course has no hidden checks" in told
-    assert "git clone" in told
+    output = command("autograder", "check", "day01", "--graded", at=place, fails=True).stderr
+    assert len(output.splitlines()) == 1
+    assert "this copy of the course has no hidden checks" in output
+    assert "git clone" in output
     as_module = command("python", "-m", "autograder.cli", "check", "day01", "--graded", at=place, fails=True)
-    assert as_module.stderr == told
+    assert as_module.stderr == output
     assert "this copy of the course has no `grade`" in command("autograder", "grade", "day01", at=place, fails=True).stderr

@@ -215,8 +215,8 @@ def test_from_the_bundle_right_answers_pass_every_visible_check(
     printed = checks(unpacked[day], day, notebook)
     points = ast.literal_eval(printed.splitlines()[-1])
     # What compares with the course's own answer, or needs a GPU, says that it is skipped; no exercise has nothing else.
-    told = {c.exercise for c in select(day.topic, hidden=False) if not asked(c) & {"reference", "race"} and not c.gpu}
-    assert told == {e.name for e in lesson(day).exercises}
+    checked = {c.exercise for c in select(day.topic, hidden=False) if not asked(c) & {"reference", "race"} and not c.gpu}
+    assert checked == {e.name for e in lesson(day).exercises}
     assert points == {f"{day.topic}/{e.name}": e.points for e in lesson(day).exercises}, printed
     if any(asked(c) & {"reference", "race"} for c in select(day.topic, hidden=False)):
         assert "the check compares with the reference solution" in printed

@@ -46,11 +46,11 @@ def zipped(path: Path, files: dict[str, bytes] | list[tuple[str, bytes]], **kind
 
 def collected(root: Path, source: Path, form: str = "canvas", now: datetime.datetime = MONDAY, **more) -> dict[str, list[str]]:
     """{kind of outcome: its lines}"""
-    told: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     roster, given = more.pop("roster", None), more.pop("at_given", False)
     for outcome in Collector(root / "submitted", now, roster, at_given=given).collect(source, form, **more):
-        told.setdefault(outcome.kind, []).append(outcome.line)
-    return told
+        by_kind.setdefault(outcome.kind, []).append(outcome.line)
+    return by_kind
 
 
 def submitted(root: Path) -> dict[str, bytes]:
@@ -127,20 +127,20 @@ def test_the_day_is_told_from_the_name_then_from_the_notebook():
 
 def test_a_canvas_zip_is_put_in_place(tmp_path):
     names = {"lovelaceada_1_10_day05_samplers.ipynb": notebook("a"), "turingalan_LATE_2_11_day05_samplers.ipynb": notebook("t")}
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {**names, "curiemarie_3_12_essay.pdf": b"%PDF"}))
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {**names, "curiemarie_3_12_essay.pdf": b"%PDF"}))
     assert submitted(tmp_path) == {"lovelaceada_1": notebook("a"), "turingalan_2": notebook("t")}
-    assert told["refused"] == ["curiemarie_3_12_essay.pdf: not a notebook (.ipynb); an archive inside an archive is not opened"]
+    assert lines["refused"] == ["curiemarie_3_12_essay.pdf: not a notebook (.ipynb); an archive inside an archive is not opened"]
     assert (entry(tmp_path, "turingalan_2").lms_late, entry(tmp_path, "lovelaceada_1").lms_late) == (True, False)
     assert entry(tmp_path, "turingalan_2").member_time == "2026-11-15T09:30:00"
 
 
 def test_the_last_attempt_counts_and_the_others_are_kept(tmp_path):
     names = [(f"lovelaceada_1_{10 + n}_day05_samplers{s}.ipynb", notebook(str(n))) for n, s in enumerate(("", "-1", "-10", "-2"))]
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", names))
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", names))
     assert submitted(tmp_path) == {"lovelaceada_1": notebook("2")}
     kept = [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "lovelaceada_1").earlier]
     assert kept == [notebook("0"), notebook("1"), notebook("3")]
-    assert (len(told["new"]), len(told["newer"])) == (1, 3)
+    assert (len(lines["new"]), len(lines["newer"])) == (1, 3)
 
 
 def test_the_same_again_changes_nothing_and_keeps_the_first_time(tmp_path):
@@ -156,8 +156,8 @@ def test_an_older_download_does_not_replace_a_newer_submission(tmp_path):
     old = zipped(tmp_path / "old.zip", {"a_1_10_day05_samplers.ipynb": notebook("old")})
     new = zipped(tmp_path / "new.zip", {"a_1_20_day05_samplers-1.ipynb": notebook("new")})
     collected(tmp_path, new)
-    told = collected(tmp_path, old, now=TUESDAY)
-    assert list(told) == ["older"]
+    lines = collected(tmp_path, old, now=TUESDAY)
+    assert list(lines) == ["older"]
     assert submitted(tmp_path) == {"a_1": notebook("new")}
     assert [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "a_1").earlier] == [notebook("old")]
 
@@ -166,8 +166,8 @@ def test_a_file_put_there_by_hand_is_kept_before_it_is_replaced(tmp_path):
     path = tmp_path / "submitted" / "a_1" / DAY.slug / f"{DAY.slug}.ipynb"
     path.parent.mkdir(parents=True)
     path.write_bytes(b"by hand")
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"a_1_10_day05_samplers.ipynb": notebook()}))
-    assert "stored as collected_earlier/a_1/" in told["newer"][0]
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {"a_1_10_day05_samplers.ipynb": notebook()}))
+    assert "stored as collected_earlier/a_1/" in lines["newer"][0]
     assert [p.read_bytes() for p in (tmp_path / "collected_earlier").rglob("*.ipynb")] == [b"by hand"]
 
 
@@ -186,9 +186,9 @@ def test_a_roster_gives_ids_and_names_who_is_missing(tmp_path):
     (tmp_path / "roster.csv").write_text("id;lms_id;name;email\nada;1;Lovelace, Ada;ada@x.org\n", encoding="utf-8-sig")
     roster = read_roster(tmp_path / "roster.csv")
     files = {"lovelaceada_1_10_day05_samplers.ipynb": notebook(), "turingalan_2_11_day05_samplers.ipynb": notebook()}
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", files), roster=roster)
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", files), roster=roster)
     assert list(submitted(tmp_path)) == ["ada"]
-    assert told["refused"] == ["turingalan_2_11_day05_samplers.ipynb: nobody in the roster has LMS id 2: add a line and collect again"]
+    assert lines["refused"] == ["turingalan_2_11_day05_samplers.ipynb: nobody in the roster has LMS id 2: add a line and collect again"]
 
 
 @pytest.mark.parametrize(
@@ -251,10 +251,10 @@ def test_a_hostile_member_is_one_line_and_the_others_are_collected(tmp_path, kin
     root.mkdir(parents=True)
     source = zipped(tmp_path / "s.zip", {name: content, GOOD: notebook()})
     before = tree(tmp_path)
-    told = collected(root, source)
-    assert len(told["refused"]) == 1
-    assert reason in told["refused"][0]
-    assert told["refused"][0].isprintable()
+    lines = collected(root, source)
+    assert len(lines["refused"]) == 1
+    assert reason in lines["refused"][0]
+    assert lines["refused"][0].isprintable()
     assert submitted(root) == {"good_9": notebook()}
     ours = ("deep/down/class/submitted", "deep/down/class/collected")
     assert [name for name in tree(tmp_path) - before if not name.startswith(ours)] == []
@@ -262,8 +262,8 @@ def test_a_hostile_member_is_one_line_and_the_others_are_collected(tmp_path, kin
 
 @pytest.mark.parametrize("mode", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFIFO, stat.S_IFSOCK])
 def test_links_and_devices_in_a_zip_are_refused(tmp_path, mode):
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: b"/etc/passwd", GOOD: notebook()}, **{BAD: mode | 0o644}))
-    assert told["refused"] == [f"{BAD}: a link or a device, not a plain file"]
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: b"/etc/passwd", GOOD: notebook()}, **{BAD: mode | 0o644}))
+    assert lines["refused"] == [f"{BAD}: a link or a device, not a plain file"]
     assert list(submitted(tmp_path)) == ["good_9"]
 
 
@@ -318,8 +318,8 @@ def test_links_and_pipes_in_a_folder_are_refused(tmp_path):
     os.symlink(tmp_path, source / "folder")
     os.mkfifo(source / "pipe_1_1_day05_samplers.ipynb")
     (source / GOOD).write_bytes(notebook())
-    told = collected(tmp_path, source)
-    assert [line.split(": ")[1] for line in told["refused"]] == ["a link or a device, not a plain file"] * 3
+    lines = collected(tmp_path, source)
+    assert [line.split(": ")[1] for line in lines["refused"]] == ["a link or a device, not a plain file"] * 3
     assert submitted(tmp_path) == {"good_9": notebook()}
 
 
@@ -327,16 +327,16 @@ def test_nothing_is_written_through_a_link(tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "submitted").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "submitted" / "bad_1")
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
-    assert "leads through a link" in told["refused"][0]
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
+    assert "leads through a link" in lines["refused"][0]
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_name_that_stands_twice_is_refused_both_times(tmp_path):
     with pytest.warns(UserWarning, match="Duplicate name"):
         source = zipped(tmp_path / "s.zip", [(BAD, notebook("1")), (BAD, notebook("2")), (GOOD, notebook())])
-    told = collected(tmp_path, source)
-    assert len(told["refused"]) == 2
+    lines = collected(tmp_path, source)
+    assert len(lines["refused"]) == 2
     assert list(submitted(tmp_path)) == ["good_9"]
 
 
@@ -352,17 +352,17 @@ def test_a_name_that_stands_twice_is_refused_both_times(tmp_path):
 )
 def test_damaged_and_encrypted_members_are_one_line(tmp_path, offset, value, reason):
     source = patched(zipped(tmp_path / "s.zip", {BAD: notebook("x" * 100), GOOD: notebook()}), BAD, offset, value)
-    told = collected(tmp_path, source)
-    assert len(told["refused"]) == 1
-    assert reason in told["refused"][0]
+    lines = collected(tmp_path, source)
+    assert len(lines["refused"]) == 1
+    assert reason in lines["refused"][0]
     assert list(submitted(tmp_path)) == ["good_9"]
 
 
 def test_a_size_that_is_not_true_does_not_get_a_bomb_past_the_limit(tmp_path):
     """The table of contents says 1,000 bytes; the reader must not unpack the 100 MB behind it."""
     source = zipped(tmp_path / "s.zip", {BAD: b" " * 100_000_000, GOOD: notebook()})
-    told = collected(tmp_path, patched(source, BAD, 24, struct.pack("<I", 1000)))
-    assert len(told["refused"]) == 1
+    lines = collected(tmp_path, patched(source, BAD, 24, struct.pack("<I", 1000)))
+    assert len(lines["refused"]) == 1
     assert list(submitted(tmp_path)) == ["good_9"]
 
 
@@ -377,9 +377,9 @@ def test_a_name_of_three_byte_letters_becomes_an_id_that_a_file_can_have(tmp_pat
 def test_a_file_that_cannot_be_written_is_one_line_and_the_others_keep_their_times(tmp_path):
     (tmp_path / "submitted").mkdir()
     (tmp_path / "submitted" / "bad_1").write_text("a file where the folder should be")
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
-    assert [len(told[kind]) for kind in ("refused", "new")] == [1, 1]
-    assert "cannot be stored" in told["refused"][0]
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {BAD: notebook(), GOOD: notebook()}))
+    assert [len(lines[kind]) for kind in ("refused", "new")] == [1, 1]
+    assert "cannot be stored" in lines["refused"][0]
     assert entry(tmp_path, "good_9").seen
 
 
@@ -398,11 +398,11 @@ def test_times_are_kept_where_collecting_is_cut_short(tmp_path, monkeypatch):
 
 
 def test_ids_that_differ_in_case_only_are_one_line(tmp_path):
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/a.ipynb": notebook(), "Ada/b.ipynb": notebook()}), "folder")
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {"ada/a.ipynb": notebook(), "Ada/b.ipynb": notebook()}), "folder")
     assert list(submitted(tmp_path)) == ["ada"]
-    assert told["refused"] == ["Ada/b.ipynb: some disks treat the ids Ada and ada as the same: give one student another id"]
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", {"ADA/b.ipynb": notebook()}), "folder")
-    assert list(told) == ["refused"]
+    assert lines["refused"] == ["Ada/b.ipynb: some disks treat the ids Ada and ada as the same: give one student another id"]
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", {"ADA/b.ipynb": notebook()}), "folder")
+    assert list(lines) == ["refused"]
 
 
 @pytest.mark.slow
@@ -412,11 +412,11 @@ def test_an_archive_is_never_in_memory_as_a_whole(tmp_path):
     source = zipped(tmp_path / "s.zip", {f"s_{n}_{n}_day05_samplers.ipynb": notebook(text + str(n)) for n in range(40)})
     tracemalloc.start()
     try:
-        told = collected(tmp_path, source)
+        lines = collected(tmp_path, source)
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(told["new"]) == 40
+    assert len(lines["new"]) == 40
     assert most < 40 * 5_000_000 / 4
 
 
@@ -440,9 +440,9 @@ def test_a_table_of_contents_of_many_megabytes_is_not_read(tmp_path):
 def test_all_notebooks_together_have_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MAX_TOTAL_BYTES", 2500)
     files = {f"s_{n}_{n}_day05_samplers.ipynb": notebook("x" * 900) for n in range(4)}
-    told = collected(tmp_path, zipped(tmp_path / "s.zip", files))
+    lines = collected(tmp_path, zipped(tmp_path / "s.zip", files))
     assert len(submitted(tmp_path)) == 2
-    assert all("together" in line for line in told["refused"])
+    assert all("together" in line for line in lines["refused"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no zip at all"], ids=["empty", "text"])

@@ -70,9 +70,9 @@ def test_gradescopes_tests_add_up_to_the_score(results, folder):
     correct_by_hand(folder, "bob", "softmax", EXERCISES["softmax"] - 0.5, extra=0.25)
     corrected = class_results(folder, [SOFTMAX], ROSTER)
     for result in [*results.results, *corrected.results]:
-        told = gradescope.results(result)
-        assert sum(t["score"] for t in told["tests"]) == pytest.approx(told["score"], abs=1e-2)
-        assert sum(t["max_score"] for t in told["tests"]) == pytest.approx(TOTAL, abs=1e-2)
+        document = gradescope.results(result)
+        assert sum(t["score"] for t in document["tests"]) == pytest.approx(document["score"], abs=1e-2)
+        assert sum(t["max_score"] for t in document["tests"]) == pytest.approx(TOTAL, abs=1e-2)
     names = [t["name"] for t in gradescope.results(of(corrected, "bob"))["tests"]]
     assert "softmax: corrected by hand" in names
 
@@ -81,18 +81,18 @@ def test_students_see_no_hidden_check(results):
     hidden = [c for c in load_checks("softmax") if c.hidden]
     visible_titles = {c.title for c in load_checks("softmax") if not c.hidden}
     for result in results.results:
-        told = gradescope.results(result)
-        assert {t["visibility"] for t in told["tests"]} == {"visible"}
-        seen = json.dumps({k: v for k, v in told.items() if k != "extra_data"})
+        document = gradescope.results(result)
+        assert {t["visibility"] for t in document["tests"]} == {"visible"}
+        seen = json.dumps({k: v for k, v in document.items() if k != "extra_data"})
         assert [c.name for c in hidden if c.name in seen] == []
         assert [c.title for c in hidden if f": {c.title}\"" in seen and c.title not in visible_titles] == []
     assert {h["check"] for h in gradescope.results(of(results, "bob"))["extra_data"]["hidden_checks"]} == {c.name for c in hidden}
 
 
 def test_gradescope_tells_why_a_file_could_not_be_read(results):
-    told = gradescope.results(of(results, "cut"))
-    assert told["score"] == 0
-    assert "not JSON" in told["output"]
+    document = gradescope.results(of(results, "cut"))
+    assert document["score"] == 0
+    assert "not JSON" in document["output"]
 
 
 # Tables
@@ -178,9 +178,9 @@ def run(folder: ClassFolder, *arguments: object):
 )  # fmt: skip
 def test_export_writes_the_files(folder, to, files):
     (folder.root / "roster.csv").write_text("id,lms_id\n" + "".join(f"{s},{n}\n" for n, s in enumerate(CLASS, start=1)))
-    told = run(folder, "--to", to)
-    assert told.exit_code == 1
-    assert told.output.startswith("unreadable, no score is exported: cut, day01_softmax\n")
+    ran = run(folder, "--to", to)
+    assert ran.exit_code == 1
+    assert ran.output.startswith("unreadable, no score is exported: cut, day01_softmax\n")
     assert sorted(p.relative_to(folder.root / "exports").as_posix() for p in (folder.root / "exports").rglob("*.*")) == files
 
 
@@ -189,18 +189,18 @@ def test_a_fault_of_ours_is_exported_as_no_score(folder):
     record = read_record(path)
     record.infrastructure = "the disk was full"
     write_record(folder.records, record)
-    told = run(folder, "--to", "csv")
-    assert told.exit_code == 1
-    assert "needs a person, no score is exported: bob" in told.output
+    ran = run(folder, "--to", "csv")
+    assert ran.exit_code == 1
+    assert "needs a person, no score is exported: bob" in ran.output
     table = rows((folder.root / "exports" / "scores.csv").read_bytes())
     assert {r["points"] for r in table if r["student"] == "bob"} == {""}
 
 
 def test_a_damaged_record_is_one_line_and_the_others_are_exported(folder):
     (folder.records / SOFTMAX.slug / "bob.json").write_text("{")
-    told = run(folder, "--to", "csv")
-    assert told.exit_code == 1
-    assert "bob.json: a damaged record" in told.output
+    ran = run(folder, "--to", "csv")
+    assert ran.exit_code == 1
+    assert "bob.json: a damaged record" in ran.output
     assert {r["student"] for r in rows((folder.root / "exports" / "scores.csv").read_bytes())} == set(CLASS) - {"bob"}
 
 
