@@ -217,7 +217,7 @@ def grade_day(day: Day, jobs: int, isolation: str, folder: ClassFolder, stopped:
     records = [by_student[task.student] for task in tasks]
     reported.update(student for student, _ in failures)
     reported.update(record.student for record in records if record.infrastructure is not None)
-    return outcome_of_grading(day, folder, records, failures, kept=len(fresh))
+    return outcome_of_grading(day, folder, records, failures, unchanged=len(fresh))
 
 
 def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> dict[str, Record]:
@@ -228,7 +228,7 @@ def fresh_records(folder: ClassFolder, tasks: list[Task], options: Options) -> d
     return {student: record for student, record in found.items() if record is not None}
 
 
-def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, kept: int) -> Outcome:
+def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], failures: Failures, unchanged: int) -> Outcome:
     """Return the step's outcome: counts, files, and lines for a person.
 
     After an infrastructure fault or a booking failure the next round repeats the step.
@@ -238,7 +238,7 @@ def outcome_of_grading(day: Day, folder: ClassFolder, records: list[Record], fai
 
     look = [f"not graded: {line}" for line in left_out(folder.submitted, known_slugs())]
     look += lines_for_a_person(records, failures, with_day=False, again=f": {AGAIN}")
-    line = f"{counts_of_records(records)}; {len(records) - kept} graded now, {kept} unchanged"
+    line = f"{counts_of_records(records)}; {len(records) - unchanged} graded now, {unchanged} unchanged"
     files = tuple(record_path(folder.records, record.student, day.slug) for record in records)
     again = bool(failures) or any(record.infrastructure is not None for record in records)
     return Outcome(line, files, tuple(look), again)

@@ -62,14 +62,14 @@ def regions(source: str) -> Iterator[tuple[int, int]]:
 def without_answers(source: str) -> str:
     """Return the source with each answer replaced by `raise NotImplementedError("softmax")`, in methods `("KVCache.append")`."""
     lines = source.split("\n")
-    kept: list[str] = []
+    pieces: list[str] = []
     done = 0
     for begin, end in regions(source):
         mark = lines[begin - 1]
         indent = mark[: len(mark) - len(mark.lstrip())]
-        kept += [*lines[done : begin - 1], f'{indent}raise NotImplementedError("{_owner(source, begin)}")']
+        pieces += [*lines[done : begin - 1], f'{indent}raise NotImplementedError("{_owner(source, begin)}")']
         done = end
-    return "\n".join(kept + lines[done:])
+    return "\n".join(pieces + lines[done:])
 
 
 def without_marks(source: str) -> str:

@@ -18,14 +18,14 @@ from ..base.verdicts import Verdict
 from ..checking.runner import run_checks, select
 from ..sandbox.process.local import LocalStudent, State
 
-KEPT_CHARS = 100_000
+CAPTURED_CHARS = 100_000
 
 
 def run_for_a_person(
     topic: str, namespace: dict[str, Any], *, exercise: str | None = None, on_check: Callable[[], None] | None = None
 ) -> tuple[list[Verdict], str]:
     """Return verdicts of the visible checks and the output of the student's code. on_check: called as each check begins."""
-    printed, screen = _Kept(), sys.stdout
+    printed, screen = _Captured(), sys.stdout
     student = LocalStudent(namespace, tell=lambda text: print(text, file=screen, flush=True), on_check=on_check)
     selected = select(topic, exercise=exercise, hidden=False)
     with as_in_grading(printed):
@@ -39,16 +39,16 @@ def as_in_grading(printed: io.StringIO | None = None) -> Iterator[None]:
 
     printed: the buffer for the code's output; without a buffer the output is discarded.
     """
-    with contextlib.redirect_stdout(printed or _Kept()), _nobody_answers(), _as_a_new_process(), one_thread():
+    with contextlib.redirect_stdout(printed or _Captured()), _nobody_answers(), _as_a_new_process(), one_thread():
         yield
 
 
-class _Kept(io.StringIO):
+class _Captured(io.StringIO):
     """A text buffer that stores only the beginning, since an endless loop may print."""
 
     def write(self, text: str) -> int:
-        if self.tell() < KEPT_CHARS:
-            super().write(text[:KEPT_CHARS])
+        if self.tell() < CAPTURED_CHARS:
+            super().write(text[:CAPTURED_CHARS])
         return len(text)
 
 
@@ -59,20 +59,20 @@ def _nobody_answers() -> Iterator[None]:
     def refuse(prompt: object = "", *args: Any, **kwargs: Any) -> str:
         raise EOFError("EOF when reading a line")
 
-    kept = builtins.input, getpass.getpass, sys.stdin
+    saved = builtins.input, getpass.getpass, sys.stdin
     builtins.input, getpass.getpass, sys.stdin = refuse, refuse, io.StringIO()
     try:
         yield
     finally:
-        builtins.input, getpass.getpass, sys.stdin = kept
+        builtins.input, getpass.getpass, sys.stdin = saved
 
 
 @contextlib.contextmanager
 def _as_a_new_process() -> Iterator[None]:
     """Set torch's global state as in a new process for the checks, and restore the notebook's state afterwards."""
-    kept = State.now()
-    State(True, torch.float32, kept.rng).set()
+    saved = State.now()
+    State(True, torch.float32, saved.rng).set()
     try:
         yield
     finally:
-        kept.set()
+        saved.set()

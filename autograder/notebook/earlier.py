@@ -432,9 +432,9 @@ def course_with(topic: str, classes: dict[str, type]) -> dict[str, Any]:
     """Return a namespace with the course's functions and the student's classes. All other classes are those of `solutions`."""
     course = reference(topic)
     tree = ast.parse(inspect.getsource(course))
-    kept = [node for node in tree.body if not isinstance(node, ast.ClassDef)]
+    nodes = [node for node in tree.body if not isinstance(node, ast.ClassDef)]
     namespace = {**{name: value for name, value in vars(course).items() if isinstance(value, type)}, **classes, "__name__": course.__name__}
-    exec(compile(ast.Module(kept, []), f"<reference {topic}>", "exec"), namespace)
+    exec(compile(ast.Module(nodes, []), f"<reference {topic}>", "exec"), namespace)
     return namespace
 
 

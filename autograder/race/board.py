@@ -74,13 +74,13 @@ def commit() -> str:
 
 def add(folder: Path, entry: Entry) -> Path:
     """Put an entry on the board in a folder. Return the path of its page."""
-    kept = folder / "entries.json"
+    path = folder / "entries.json"
     try:
-        entries = [Entry(**each) for each in json.loads(kept.read_text(encoding="utf-8"))]
+        entries = [Entry(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError):
         entries = []
     entries = [*entries, entry][-MOST_ENTRIES:]
-    write_whole(kept, json.dumps([asdict(each) for each in entries], indent=1, ensure_ascii=False).encode())
+    write_whole(path, json.dumps([asdict(each) for each in entries], indent=1, ensure_ascii=False).encode())
     target = folder / "index.html"
     write_whole(target, page(entries).encode())
     return target

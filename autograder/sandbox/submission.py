@@ -71,7 +71,7 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
     notebook = notebook_in(file, slug)
     cells = _code_cells(notebook)
     sources = set(map(_normal, ours.values()))
-    kept: list[Cell] = []
+    found: list[Cell] = []
     homes: dict[str, str] = {}
     taken = {"setup"}  # the name of our own cell
     for number, (cell_id, role, source) in enumerate(cells, start=1):
@@ -84,8 +84,8 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
         name = next((n for n in [*given, *definitions] if n not in taken and len(n) <= MAX_NAME), f"cell {number}")
         taken.add(name)
         homes |= dict.fromkeys([*given, *definitions], name)
-        kept.append(Cell(name, source))
-    return Submission(kept, homes, cell_notes(notebook, kept, exercises))
+        found.append(Cell(name, source))
+    return Submission(found, homes, cell_notes(notebook, found, exercises))
 
 
 def cell_notes(notebook: dict[str, Any], own: list[Cell], exercises: Iterable[str]) -> dict[str, str]:

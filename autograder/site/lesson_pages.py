@@ -47,7 +47,7 @@ def reading_notebook(day: Day, ran: NotebookNode, *, answers: bool, note: str) -
             cells.append(v4.new_markdown_cell(text, id=cell.id))
         else:
             metadata: dict[str, Any] = {"tags": ["hide-input"]} if role == "setup" else {}
-            outputs = joined([kept for output in cell.outputs if (kept := still(output, models)) is not None])
+            outputs = joined([shown for output in cell.outputs if (shown := still(output, models)) is not None])
             if alt := ALT_END.join(filter(None, map(_alt, outputs))):
                 metadata["mystnb"] = {"image": {"alt": alt}}
             if role == "setup":
@@ -86,14 +86,14 @@ def under_title(text: str, note: str) -> str:
 
 def joined(outputs: list[NotebookNode]) -> list[NotebookNode]:
     """Return the outputs with consecutive printed texts joined. All other outputs keep their place."""
-    kept: list[NotebookNode] = []
+    merged: list[NotebookNode] = []
     for output in outputs:
-        if kept and output.output_type == kept[-1].output_type == "stream":
-            kept[-1] = copy.deepcopy(kept[-1])
-            kept[-1].text += output.text
+        if merged and output.output_type == merged[-1].output_type == "stream":
+            merged[-1] = copy.deepcopy(merged[-1])
+            merged[-1].text += output.text
         else:
-            kept.append(output)
-    return kept
+            merged.append(output)
+    return merged
 
 
 def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
@@ -106,19 +106,19 @@ def still(output: NotebookNode, models: dict[str, Any]) -> NotebookNode | None:
     picture = _picture(data[WIDGET]["model_id"], models)
     if picture is None:
         return None
-    kept = copy.deepcopy(output)
-    kept.data = {"text/html": f'<div class="still">{picture}<p class="needs-kernel">{NEEDS_KERNEL}</p></div>'}
+    changed = copy.deepcopy(output)
+    changed.data = {"text/html": f'<div class="still">{picture}<p class="needs-kernel">{NEEDS_KERNEL}</p></div>'}
     if "sampler-playground" in models[data[WIDGET]["model_id"]]["state"].get("_dom_classes", ()):
-        kept.data["text/html"] = playground.figure(IN_THE_LESSON)
-    return kept
+        changed.data["text/html"] = playground.figure(IN_THE_LESSON)
+    return changed
 
 
 def with_figure_drawn(output: NotebookNode) -> NotebookNode:
     if "course-stepper" not in output.get("data", {}).get("text/html", ""):
         return output
-    kept = copy.deepcopy(output)
-    kept.data["text/html"] = with_first_steps(kept.data["text/html"])
-    return kept
+    changed = copy.deepcopy(output)
+    changed.data["text/html"] = with_first_steps(changed.data["text/html"])
+    return changed
 
 
 def _picture(model: str, models: dict[str, Any]) -> str | None:

@@ -222,10 +222,10 @@ def _moved(site: Site, path: Path, text: str, page: str) -> str:
     def keep(picture: Path, place: Path = site.source) -> str:
         if not picture.is_file():
             raise CourseError(f"{path.relative_to(ROOT)}: no such picture: {picture.name}")
-        kept = f"pictures/{picture.relative_to(ROOT)}"
-        (place / kept).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(picture, place / kept)
-        return kept
+        copied = f"pictures/{picture.relative_to(ROOT)}"
+        (place / copied).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, place / copied)
+        return copied
 
     def check(target: Path, words: str) -> str | None:
         day = next((day for day in site.days if target == ROOT / "autograder" / "checking" / "checks" / f"test_{day.topic}.py"), None)

@@ -28,8 +28,8 @@ def engine(monkeypatch):
 
 def forget(engine):
     """Let go of the models that the benchmark keeps from one contender to the next: together they take 4 GB."""
-    for kept in (engine.weights, engine.packed, engine.plain, engine.twin, engine.blocks):
-        kept.cache_clear()
+    for cached in (engine.weights, engine.packed, engine.plain, engine.twin, engine.blocks):
+        cached.cache_clear()
     gc.collect()
 
 

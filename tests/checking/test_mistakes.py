@@ -130,7 +130,7 @@ def test_every_claim_of_a_check_has_been_held_against_the_mistake(topic):
 
 @pytest.mark.parametrize("topic", known_topics())
 def test_no_answer_of_the_reference_is_in_the_tables(topic):
-    """Only what failed checks saw is kept."""
+    """Only what failed checks saw is stored."""
     for hidden in (False, True):
         for known in mistakes.known(topic, hidden).values():
             for mistake in known:

@@ -216,15 +216,15 @@ def test_the_maps_are_those_of_transformers() -> None:
 def test_a_head_without_its_output_says_nothing() -> None:
     model = load_model("tiny")
     config = model.config
-    kept = [layer.o_proj.clone() for layer in model.weights.layers]
+    originals = [layer.o_proj.clone() for layer in model.weights.layers]
     variant = without_heads(model, [(1, 0), (1, 3), (4, 2)])
     silenced = [split_heads(layer.o_proj[None], config.num_attention_heads) for layer in variant.weights.layers]
     for index, layer in enumerate(silenced):
         quiet = {head for head in range(config.num_attention_heads) if not layer[0, head].any()}
         assert quiet == {1: {0, 3}, 4: {2}}.get(index, set())
-    assert all(torch.equal(layer.o_proj, old) for layer, old in zip(model.weights.layers, kept, strict=True))
+    assert all(torch.equal(layer.o_proj, old) for layer, old in zip(model.weights.layers, originals, strict=True))
     assert variant.weights.layers[0].o_proj is model.weights.layers[0].o_proj
-    assert torch.equal(merge_heads(silenced[0])[0], kept[0])
+    assert torch.equal(merge_heads(silenced[0])[0], originals[0])
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Products: the fastest way is kept, no slower one and no wrong one, and the choice is printed."""
+"""Products: the fastest way is chosen, no slower one and no wrong one, and the choice is printed."""
 
 from collections import Counter
 from dataclasses import replace

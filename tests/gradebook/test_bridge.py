@@ -164,9 +164,9 @@ def test_the_gradebook_holds_what_the_records_say_exercise_by_exercise(class_fol
 
 def test_the_students_files_are_as_they_were(class_folder):
     for student, (content, _) in SUBMISSIONS.items():
-        kept = (class_folder / "submitted" / student / SLUG / f"{SLUG}.ipynb").read_bytes()
+        stored = (class_folder / "submitted" / student / SLUG / f"{SLUG}.ipynb").read_bytes()
         given = content if isinstance(content, str | bytes) else json.dumps(content)
-        assert kept == (given.encode() if isinstance(given, str) else given)
+        assert stored == (given.encode() if isinstance(given, str) else given)
 
 
 def test_every_graded_notebook_has_each_grade_cell_once_as_it_was_given_out(class_folder):

@@ -32,7 +32,7 @@ def verdict(outcome: str, check: str = "test_a", exercise: str = "softmax", mess
 
 
 def result(student: str, verdicts: Sequence[Verdict], elsewhere: float = 0.0) -> Result:
-    """A student with these verdicts in softmax, worth 4 points, and `elsewhere` in entropy, of which no check is kept."""
+    """A student with these verdicts in softmax, worth 4 points, and `elsewhere` in entropy, of which no check is stored."""
     scored = [v for v in verdicts if v.outcome != SKIPPED]
     mine = 4.0 * sum(v.passed for v in scored) / max(len(scored), 1)
     record = Record(student, DAY.slug, DAY.topic, "0", 0, "none", "a machine", "", verdicts=list(verdicts))

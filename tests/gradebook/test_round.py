@@ -105,7 +105,7 @@ def test_run_again_it_does_nothing_and_needs_no_torch(done):
     )  # fmt: skip
     assert again.returncode == 0, again.stdout + again.stderr
     assert again.stdout.count("nothing new; the last result: ") == 5
-    assert {path: kept for path, kept in files(root).items() if path.parts[0] != "work"} == before
+    assert {path: content for path, content in files(root).items() if path.parts[0] != "work"} == before
 
 
 def test_a_new_hand_in_is_graded_alone_and_told_everywhere(done, tmp_path):
@@ -253,7 +253,7 @@ def test_what_a_killed_round_left_is_not_graded_again(done, tmp_path):
     assert steps(result)["collect"] == "2 files: new 0, unchanged 2"
     assert steps(result)["grade"].endswith("0 graded now, 2 unchanged")
     after = files(root)
-    assert all(after[path] == kept for path, kept in before.items() if path.parts[0] in ("records", "autograded", "submitted"))
+    assert all(after[path] == content for path, content in before.items() if path.parts[0] in ("records", "autograded", "submitted"))
 
 
 def test_a_record_without_its_rows_is_stored(done, tmp_path):

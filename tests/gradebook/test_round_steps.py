@@ -113,7 +113,7 @@ def test_inputs_that_cannot_be_read_stop_the_round_in_one_line(day):
         walk((step,), Steps(day.root, SLUG))
 
 
-# What is kept between two rounds
+# Stored between two rounds
 
 
 def test_a_step_holds_while_its_inputs_and_its_files_are_the_same(tmp_path):
@@ -121,13 +121,13 @@ def test_a_step_holds_while_its_inputs_and_its_files_are_the_same(tmp_path):
     made.parent.mkdir()
     made.write_text("a")
     Steps(tmp_path, SLUG).note("export", "digest", [made], "a line", ("look",))
-    kept = Steps(tmp_path, SLUG)
-    assert kept.done == {"export": Done("digest", ("exports/a.csv",), "a line", ("look",))}
-    assert kept.holds("export", "digest")
-    assert not kept.holds("export", "another")
-    assert not kept.holds("report", "digest")
+    steps = Steps(tmp_path, SLUG)
+    assert steps.done == {"export": Done("digest", ("exports/a.csv",), "a line", ("look",))}
+    assert steps.holds("export", "digest")
+    assert not steps.holds("export", "another")
+    assert not steps.holds("report", "digest")
     made.unlink()
-    assert not kept.holds("export", "digest")
+    assert not steps.holds("export", "digest")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1, "steps": {"grade": 1}}', '{"format": 99, "steps": {}}', "[" * 99_999])

@@ -137,13 +137,13 @@ def test_a_record_that_is_a_folder_or_nested_without_end_is_damaged(tmp_path):
 def test_a_record_that_cannot_be_kept_stops_nobody(tmp_path):
     """A folder lies where the record should go; and the same again where the run goes on."""
     tasks = [hand_in(tmp_path, name, solved()) for name in ("ada", "eve", "zoe")]
-    kept = tmp_path / "records"
-    (kept / SOFTMAX.slug / "eve.json" / "x").mkdir(parents=True)
+    records = tmp_path / "records"
+    (records / SOFTMAX.slug / "eve.json" / "x").mkdir(parents=True)
     for resume in (False, True):
-        found = grade_all(tasks, QUICK, kept, resume=resume)
+        found = grade_all(tasks, QUICK, records, resume=resume)
         assert [r.infrastructure is None for r in found] == [True, False, True]
         assert "its record cannot be written: Is a directory" in (found[1].infrastructure or "")
-    assert sorted(p.name for p in kept.glob("*/*")) == ["ada.json", "eve.json", "zoe.json"]
+    assert sorted(p.name for p in records.glob("*/*")) == ["ada.json", "eve.json", "zoe.json"]
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])

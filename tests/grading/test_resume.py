@@ -213,13 +213,13 @@ def kill_again_and_again(runs: Runs, undisturbed: tuple[dict, list], kills: int,
         assert len({row[:2] for row in rows}) == len(rows), "something stands twice in the gradebook"
         assert all(row in booked or row[2] is None for row in rows), name
         if status == STATUS or tried % 7 == 0 or hit == kills:
-            kept = {path: path.stat().st_mtime_ns for path in runs.root.glob("records/*/*.json")}
+            modified = {path: path.stat().st_mtime_ns for path in runs.root.glob("records/*/*.json")}
             status, said = runs.run("--resume")
             assert status == STATUS, said
             assert runs.scores() == scores
             assert runs.booked() == booked
             assert runs.half_written() == []
-            assert all(path.stat().st_mtime_ns == when for path, when in kept.items()), "something was graded twice"
+            assert all(path.stat().st_mtime_ns == when for path, when in modified.items()), "something was graded twice"
             runs.anew()
     return hit
 

@@ -303,12 +303,12 @@ def test_a_closed_loop_reports_a_crowd_that_never_grows(capsys) -> None:
 def test_a_real_client_is_answered_token_by_token_and_a_closed_tab_frees_its_place(capsys) -> None:
     """The three cells of section 7, over HTTP, with the numbers of the contract; each server is stopped at the end of its cell."""
     assert importlib.util.find_spec("uvicorn")
-    said = run_cell(SERVER_CELL, capsys, kept=True)
+    said = run_cell(SERVER_CELL, capsys, cached=True)
     assert "The| capital| of| France| is| Paris|.|" in said
     assert "{'prompt_tokens': 37, 'completion_tokens': 8, 'total_tokens': 45}" in said
     where = re.search(r"http://127\.0\.0\.1:(\d+) 200 text/event-stream", said)
     assert where is not None
-    said = run_cell(TAB_CELL, capsys, before=(SERVER_CELL,), kept=True)
+    said = run_cell(TAB_CELL, capsys, before=(SERVER_CELL,), cached=True)
     assert "'The capital of France is ' stop" in said
     assert re.search(r"in the middle: running 1, [1-9]\d* blocks taken", said)
     assert re.search(r"after the client has hung up: running 0, 0 blocks taken", said)

@@ -116,11 +116,11 @@ def test_the_stub_of_every_exercise_is_said_in_one_line(work, capsys, day):
         def stub(*_, name=exercise.name, **__):
             raise NotImplementedError(name)
 
-        kept, namespace[exercise.name] = namespace[exercise.name], stub
+        answer, namespace[exercise.name] = namespace[exercise.name], stub
         capsys.readouterr()
         call(namespace, f'check("{exercise.name}")')
         assert capsys.readouterr().out.strip().startswith(f"{exercise.name}: not written yet."), exercise.name
-        namespace[exercise.name] = kept
+        namespace[exercise.name] = answer
 
 
 def test_where_only_another_exercises_stub_is_met_that_one_is_named(work, capsys):
@@ -438,10 +438,10 @@ def test_how_long_checks_take_is_known_of_every_exercise():
 def test_what_is_printed_without_an_end_is_not_kept(work, capsys):
     call(names("def softmax(logits):\n    print('x' * 1000)\n    return logits.softmax(-1)\n"), 'check("softmax")')
     assert capsys.readouterr().out.count("x" * 1000) <= student.PRINTED_LINES
-    kept = checking._Kept()
+    captured = checking._Captured()
     for _ in range(1000):
-        assert kept.write("y" * 1000) == 1000
-    assert len(kept.getvalue()) <= checking.KEPT_CHARS
+        assert captured.write("y" * 1000) == 1000
+    assert len(captured.getvalue()) <= checking.CAPTURED_CHARS
 
 
 def test_a_function_that_is_not_from_here_is_named_and_not_noted(work, capsys):

@@ -162,8 +162,8 @@ def test_a_version_that_spoils_its_argument_spoils_no_later_check():
 
 
 def test_results_and_arguments_are_copies():
-    kept: list[torch.Tensor] = []
-    student = LocalStudent({"keep": lambda x: kept.append(x) or x, "spoil": lambda: kept[0].zero_(), "rows": lambda rows: rows.append(1)})
+    held: list[torch.Tensor] = []
+    student = LocalStudent({"keep": lambda x: held.append(x) or x, "spoil": lambda: held[0].zero_(), "rows": lambda rows: rows.append(1)})
     x = torch.ones(3)
     got = student.keep(x)
     student.spoil()

@@ -99,7 +99,7 @@ def test_four_times_as_many_as_it_can_serve_leave_nothing_behind(record_property
         record_property("says", f"{rate:.0f} requests/s, {dict(total)}, resident {sizes} MiB")
         assert total.total() == 3 * REQUESTS
         assert min(total[how] for how in ("served", "left", "refused")) > 0  # it was too much, and some were served all the same
-        assert resident[2] - resident[1] < 8 * MEBIBYTE  # 200 requests more, and nothing is kept of them
+        assert resident[2] - resident[1] < 8 * MEBIBYTE  # 200 requests more, and none of them stays in memory
         counted = metrics(served.base)
         assert counted['fpt_requests_total{status="429"}'] == total["refused"]
         assert 0 < counted["fpt_aborted_total"] <= total["left"]  # a client that leaves may get the rest before the server notices

@@ -315,17 +315,17 @@ def test_links_hold_on_the_forge_and_in_the_site():
 
 def test_a_picture_in_html_goes_along_with_its_still():
     html = '<picture><source srcset="images/a.png"><img src="images/b.webp" alt="src"></picture> `<img src="images/c.png">`'
-    kept = []
+    pictures = []
 
     def keep(picture):
-        kept.append(picture)
+        pictures.append(picture)
         return f"pictures/{picture.name}"
 
     moved = links.relink(html, ROOT / "docs" / "serving.md", "deep/page.md", {}, lambda picture: "", keep_as_is=keep)
     assert moved == (
         '<picture><source srcset="../pictures/a.png"><img src="../pictures/b.webp" alt="src"></picture> `<img src="images/c.png">`'
     )
-    assert kept == [ROOT / "docs" / "images" / name for name in ("a.png", "b.webp")]
+    assert pictures == [ROOT / "docs" / "images" / name for name in ("a.png", "b.webp")]
     assert links.relink(html, ROOT / "docs" / "serving.md", "deep/page.md", {}, lambda picture: "") == html
 
 

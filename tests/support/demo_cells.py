@@ -31,13 +31,13 @@ class DemoCells:
         self.day, self.names, self.around = day, names, around or contextlib.nullcontext
 
     def __call__(
-        self, words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), kept: bool = False
+        self, words: str, capsys: pytest.CaptureFixture[str], *edits: tuple[str, str], before: tuple[str, ...] = (), cached: bool = False
     ) -> str:
         """edits: (old, new) in this cell; each old stands there once. before: words of the cells that run first, with nothing changed.
 
-        kept: later cells that name this one in `before` find what it defines, so that it runs once. It has no edits then.
+        cached: later cells that name this one in `before` find what it defines, so that it runs once. It has no edits then.
         """
-        assert not (kept and edits)
+        assert not (cached and edits)
         names = dict(self.defined_by(before))
         source = self.source(words)
         for old, new in edits:
@@ -45,7 +45,7 @@ class DemoCells:
             source = source.replace(old, new)
         capsys.readouterr()
         self.run(source, names)
-        if kept:
+        if cached:
             DEFINED[self, (*before, words)] = names
         return capsys.readouterr().out
 

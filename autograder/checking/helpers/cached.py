@@ -130,8 +130,8 @@ class Twin:
         got = self.cache.append(layer, k, v)
         self.held[layer].append((k, v))
         that(isinstance(got, list | tuple) and len(got) == 2, "append gives two tensors, all keys and all values", got=type(got).__name__)
-        for name, mine, kept in zip(("keys", "values"), got, zip(*self.held[layer], strict=True), strict=True):
-            equal(mine, torch.cat(kept, dim=2), what=f"wrong {name} after an append of {t} to layer {layer}")
+        for name, mine, stored in zip(("keys", "values"), got, zip(*self.held[layer], strict=True), strict=True):
+            equal(mine, torch.cat(stored, dim=2), what=f"wrong {name} after an append of {t} to layer {layer}")
             that(mine.dtype == self.dtype, "wrong dtype", expected=str(self.dtype), got=str(mine.dtype), cause="The cache keeps its dtype.")
 
 

@@ -484,9 +484,9 @@ def test_random_appends(student, rng):
                 raises("CacheFull", lambda c=cache, a=(layer, k, v): c.append(*a), naming=room)
                 continue
             counts[layer] += t
-            for got, kept, new in zip(parts(cache.append(layer, k, v), "keys", "values"), stored[layer], (k, v), strict=True):
-                kept.append(new)
-                as_near(got, torch.cat(kept, dim=2), "keys or values")
+            for got, tensors, new in zip(parts(cache.append(layer, k, v), "keys", "values"), stored[layer], (k, v), strict=True):
+                tensors.append(new)
+                as_near(got, torch.cat(tensors, dim=2), "keys or values")
             equal(cache.length, counts[-1], what="wrong length")
 
 

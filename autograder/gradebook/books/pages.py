@@ -93,15 +93,15 @@ def is_from_message(verdict: Verdict) -> bool:
 
 def without_repeats(verdicts: list[Verdict]) -> list[Verdict]:
     """Replace details that an earlier check has already shown by "as above". For example, a missing function fails all checks."""
-    kept: list[Verdict] = []
+    shown: list[Verdict] = []
     said: set[tuple[object, ...]] = set()
     for verdict in verdicts:
         detail = (verdict.message, verdict.cause, verdict.expected, verdict.got, *verdict.lines)
         if verdict.failed and detail in said:
             verdict = dataclasses.replace(verdict, message="as above", cause=None, expected=None, got=None, lines=[], times={})
         said.add(detail)
-        kept.append(verdict)
-    return kept
+        shown.append(verdict)
+    return shown
 
 
 def head(record: Record) -> str:

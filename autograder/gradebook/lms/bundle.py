@@ -185,8 +185,8 @@ def numbers(days: list[Day]) -> str:
         wanted |= {(day.topic, n.value) for n in ast.walk(ast.parse(checks)) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     heads = list(SECTION.finditer(text))
     ends = [head.start() for head in heads[1:]] + [len(text)]
-    kept = [text[head.start() : end].rstrip() for head, end in zip(heads, ends, strict=True) if head.groups() in wanted]
-    return "\n\n".join(kept) + "\n"
+    sections = [text[head.start() : end].rstrip() for head, end in zip(heads, ends, strict=True) if head.groups() in wanted]
+    return "\n\n".join(sections) + "\n"
 
 
 def requirements(root: Path) -> str:

@@ -209,16 +209,16 @@ class Collector:
             self.note(target, claim.student, slug, new)
             return Outcome("new", f"{who}: collected")
         if old is not None and old.source == form and tuple(claim.order) < tuple(old.order):
-            kept = self.keep(claim.student, slug, content, new.member_time)
-            if kept.exists() and all(e["sha256"] != new.sha256 for e in old.earlier):
-                old.earlier.append({"sha256": new.sha256, "seen": new.seen, "kept": kept.relative_to(self.root).as_posix()})
-            return Outcome("older", f"{who}: older than the current file, stored as {kept.relative_to(self.root)}")
-        kept = self.keep(claim.student, slug, there, old.seen if old else "")
-        was = {"sha256": hashlib.sha256(there).hexdigest(), "seen": old.seen if old else "", "kept": kept.relative_to(self.root).as_posix()}
+            copy = self.keep(claim.student, slug, content, new.member_time)
+            if copy.exists() and all(e["sha256"] != new.sha256 for e in old.earlier):
+                old.earlier.append({"sha256": new.sha256, "seen": new.seen, "kept": copy.relative_to(self.root).as_posix()})
+            return Outcome("older", f"{who}: older than the current file, stored as {copy.relative_to(self.root)}")
+        copy = self.keep(claim.student, slug, there, old.seen if old else "")
+        was = {"sha256": hashlib.sha256(there).hexdigest(), "seen": old.seen if old else "", "kept": copy.relative_to(self.root).as_posix()}
         new.earlier = [*(old.earlier if old else []), was]
         write_whole(target, content)
         self.note(target, claim.student, slug, new)
-        return Outcome("newer", f"{who}: newer; the previous file is stored as {kept.relative_to(self.root)}")
+        return Outcome("newer", f"{who}: newer; the previous file is stored as {copy.relative_to(self.root)}")
 
     def seen_again(self, old: Entry) -> Entry:
         """Return the known facts about an unchanged file, with the time that a person gave for this collection, if any."""

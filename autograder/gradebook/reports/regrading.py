@@ -155,7 +155,7 @@ def replace(records: Path, record: Record, replaced: Path) -> None:
     """Write a record. First copy the old record to the folder of replaced records."""
     path = record_path(records, record.student, record.slug)
     if path.exists():
-        kept = record_path(replaced, record.student, record.slug)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, kept)
+        copy = record_path(replaced, record.student, record.slug)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, copy)
     write_record(records, record)

@@ -43,11 +43,11 @@ class Budget:
     @contextmanager
     def apart(self) -> Iterator[None]:
         """Charge the time used inside this context to the submission, not to the check."""
-        kept, self.check = self.check, Spent()
+        saved, self.check = self.check, Spent()
         try:
             yield
         finally:
-            self.check = kept
+            self.check = saved
 
     @property
     def is_spent(self) -> bool:

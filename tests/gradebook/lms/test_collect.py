@@ -1,4 +1,4 @@
-"""Downloads of learning platforms: whose file it is, what is kept, what came late, and archives that mean harm."""
+"""Downloads of learning platforms: whose file it is, what is stored, what came late, and archives that mean harm."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_day_is_told_from_the_name_then_from_the_notebook():
         assert naming.day_of("homework.ipynb", content) is None
 
 
-# What is kept
+# Stored files
 
 
 def test_a_canvas_zip_is_put_in_place(tmp_path):
@@ -138,8 +138,8 @@ def test_the_last_attempt_counts_and_the_others_are_kept(tmp_path):
     names = [(f"lovelaceada_1_{10 + n}_day05_samplers{s}.ipynb", notebook(str(n))) for n, s in enumerate(("", "-1", "-10", "-2"))]
     lines = collected(tmp_path, zipped(tmp_path / "s.zip", names))
     assert submitted(tmp_path) == {"lovelaceada_1": notebook("2")}
-    kept = [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "lovelaceada_1").earlier]
-    assert kept == [notebook("0"), notebook("1"), notebook("3")]
+    stored = [(tmp_path / e["kept"]).read_bytes() for e in entry(tmp_path, "lovelaceada_1").earlier]
+    assert stored == [notebook("0"), notebook("1"), notebook("3")]
     assert (len(lines["new"]), len(lines["newer"])) == (1, 3)
 
 
