@@ -37,24 +37,24 @@ def cause_of(call, *arguments, **options):
         ([0.1], "a list"),
     ],
 )
-def test_what_the_values_show_is_told(got, words):
+def test_what_the_values_show_is_reported(got, words):
     assert words in cause_of(close, got, ROWS)
 
 
-def test_what_is_refused_for_its_last_digits_is_told_no_place_factor_or_amount():
+def test_what_is_refused_for_its_last_digits_has_no_place_factor_or_amount_reported():
     want = ROWS.double()
     for got in (want + 1e-7, want * (1 + 1e-6), want.flip(-1).flip(-1) - torch.tensor([0, 1e-7, 0])):
         assert cause_of(close, got, want, atol=1e-9, rtol=1e-9) is None
 
 
-def test_no_factor_of_one_and_no_amount_of_nothing_is_told():
+def test_no_factor_of_one_and_no_amount_of_nothing_is_reported():
     want = ROWS.double()
     assert cause_of(close, want * 1.0003, want) is None
     large = 1e6 * want
     assert cause_of(close, large + torch.tensor([0.0, 0.0, 0.5]), large, atol=1e-3, rtol=0) is None
 
 
-def test_where_the_values_show_nothing_nothing_is_told():
+def test_where_the_values_show_nothing_nothing_is_reported():
     noise = torch.tensor([[0.31, 0.11, 0.42], [0.17, 0.05, 0.33], [0.9, 0.71, 0.01]])
     assert cause_of(close, noise, ROWS) is None
     assert cause_of(close, noise[:, :2], ROWS) is None
@@ -92,7 +92,7 @@ def test_complex_numbers_are_no_real_ones():
         equal(torch.complex(ROWS, ROWS), ROWS)
 
 
-def test_expected_and_got_are_told_apart_or_not_shown():
+def test_expected_and_got_are_distinguished_or_not_shown():
     with pytest.raises(CheckFailed) as failed:
         close(0.00481, 0.00479)
     assert (failed.value.expected, failed.value.got) == ("0.00479", "0.00481")

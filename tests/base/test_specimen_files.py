@@ -129,7 +129,7 @@ def test_an_edit_that_does_not_fit_in_exactly_one_way_is_an_error(edit, says):
         ("/ weights.sum(dim=-1, keepdim=True)\n# +", "/ weights.sum()\n# +", "not 0 times"),
     ],
 )
-def test_one_version_out_of_form_is_told_with_its_line_and_the_others_are_read(tmp_path, old, new, says):
+def test_one_version_out_of_form_is_reported_with_its_line_and_the_others_are_read(tmp_path, old, new, says):
     assert old in COLLECTED
     read, problems = [], []
     for listed in find_specimens(folder(tmp_path, COLLECTED.replace(old, new)), ["softmax"]):
@@ -165,7 +165,7 @@ def test_certification_judges_them_and_tells_where_they_stand(tmp_path):
     assert result.invalid == []
 
 
-def test_a_place_of_the_course_is_told_from_its_folder():
+def test_a_place_of_the_course_is_recognised_from_its_folder():
     listed = next(find_specimens(SPECIMENS, ["softmax"]))
     assert listed.place.startswith("specimens/softmax/") or listed.place == f"softmax/{listed.file}"
 

@@ -272,7 +272,7 @@ def test_only_what_changed_is_judged_again(few, folder, monkeypatch):
     assert [o.killed_by for o in again.outcomes] == [o.killed_by for o in first.outcomes]
 
 
-def test_a_reference_that_fails_its_own_checks_is_told_first(few, folder, monkeypatch):
+def test_a_reference_that_fails_its_own_checks_is_reported_first(few, folder, monkeypatch):
     monkeypatch.setattr(judge, "solution_source", lambda topic: certify.solution_source(topic).replace("shifted.exp()", "shifted"))
     with pytest.raises(CourseError, match="the reference fails test_"):
         judge.run("softmax", folder=folder)

@@ -58,7 +58,7 @@ def test_the_stage_that_differs_first_is_named(specimen, stage):
     assert found[1] == stage
 
 
-def test_what_was_computed_and_not_returned_is_told():
+def test_what_was_computed_and_not_returned_is_reported():
     assert cause_of("wrong_block_update_only.py") == (
         "The expected numbers of x with the update of feed_forward appear in your computation, but are not what comes back."
     )
@@ -75,7 +75,7 @@ def test_a_right_layer_reaches_every_stage(specimen):
     assert what_differs(someone, call, stages, call()) is None
 
 
-def test_a_layer_that_goes_token_by_token_is_told_its_stage_too():
+def test_the_stage_of_a_layer_that_goes_token_by_token_is_named_too():
     def token_by_token(x, layer, config, positions):
         return torch.stack([torch.stack([token * 2 for token in row]) for row in x])
 

@@ -229,7 +229,7 @@ def test_what_is_refused_names_its_field(name: str, value: Any, chat: bool) -> N
 
 
 @pytest.mark.parametrize(("chat", "room"), [(True, 0), (True, -3), (False, 15), (False, 0)])
-def test_no_room_is_told_of_the_default_too(chat: bool, room: int) -> None:
+def test_no_room_is_reported_for_the_default_too(chat: bool, room: int) -> None:
     with pytest.raises(RequestError) as refused:
         parse_params({}, chat=chat, room=room)
     assert refused.value.body["error"]["code"] == "context_length_exceeded"

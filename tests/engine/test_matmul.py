@@ -138,7 +138,7 @@ def test_timing_ends_in_time():
     assert products.seconds < 1001 * calls["slow"] + 200
 
 
-def test_what_was_chosen_is_told_in_one_line():
+def test_what_was_chosen_is_reported_in_one_line():
     clock = Clock()
     few, many = way(clock, "few", lambda rows: -0.5 if rows <= 4 else 3), way(clock, "many", lambda rows: 3 if rows <= 4 else -0.5)
     products, _ = chosen(few, many, clock=clock)

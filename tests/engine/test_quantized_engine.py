@@ -177,7 +177,7 @@ def test_threads_meet_and_none_goes_ahead():
         assert wrong.tolist() == [0] * threads
 
 
-def test_what_fails_in_a_thread_is_told():
+def test_what_fails_in_a_thread_is_reported():
     crew = Crew(2)
     with pytest.raises(ZeroDivisionError):
         crew.run(lambda me: 1 // (1 - me))

@@ -167,7 +167,7 @@ def named() -> ClassResults:
     return ClassResults((DAY,), (*known, other))
 
 
-def test_known_mistakes_are_told_with_who_made_them():
+def test_known_mistakes_are_reported_with_who_made_them():
     assert items.mistake_lines(named().results) == [items.MistakeLine("softmax", "The maximum is not taken off.", ("bob", "cy"))]
 
 

@@ -59,7 +59,7 @@ def test_every_student_and_every_exercise_has_its_line(folder):
     assert [softmax[k] for k in ("full marks", "some", "none", "not begun")] == ["2", "1", "2", "1"]
 
 
-def test_failed_checks_are_told_with_their_cause_and_without_what_timed_out(folder):
+def test_failed_checks_are_reported_with_their_cause_and_without_what_timed_out(folder):
     lines = report.day_report(SOFTMAX, read(folder).results).checks
     bob = read_record(folder.records / SOFTMAX.slug / "bob.json")
     wrong = {v.check: v.cause or v.message.split("\n")[0][:200] for v in bob.verdicts if v.outcome in ("fail", "error")}
@@ -117,7 +117,7 @@ def test_a_folder_that_names_no_student_is_on_the_page(folder):
     assert line.get_text().startswith("'Ann <b>Lee': a student id has letters")
 
 
-def test_a_mistake_that_grading_recognised_is_told_by_its_name(tmp_path):
+def test_a_mistake_that_grading_recognised_is_reported_by_its_name(tmp_path):
     mistake = known(SOFTMAX.topic, hidden=True)["entropy"][0]
     wrong = next(each.text for each in find_specimens(SPECIMENS, [SOFTMAX.topic]) if each.file == mistake["files"][0])
     result = Result(graded(tmp_path, solved(entropy=wrong)), Person("ada"), tuple(ExerciseResult(e, 0, 0, w) for e, w in EXERCISES.items()))

@@ -77,7 +77,7 @@ def test_the_class_is_counted_by_what_became_of_its_race(results):
     assert line.of == "the reference's processor time"
 
 
-def test_what_stays_inconclusive_is_told_as_that(results):
+def test_what_stays_inconclusive_is_reported_as_that(results):
     line = lines(results)["race_that_cannot_tell"]
     assert (line.passed, line.failed, line.inconclusive) == (0, 1, 3)  # ada, slow, slower; stuck is too slow for any race
     assert line.words == "Nothing could be measured."

@@ -108,7 +108,7 @@ def test_run_again_it_does_nothing_and_needs_no_torch(done):
     assert {path: content for path, content in files(root).items() if path.parts[0] != "work"} == before
 
 
-def test_a_new_hand_in_is_graded_alone_and_told_everywhere(done, tmp_path):
+def test_a_new_hand_in_is_graded_alone_and_reported_everywhere(done, tmp_path):
     root = copy(done, tmp_path)
     before = files(root)
     more = download(root / "b.zip", ada=solved(), bob=solved(softmax=WRONG), cy=solved(entropy=None))
@@ -123,7 +123,7 @@ def test_a_new_hand_in_is_graded_alone_and_told_everywhere(done, tmp_path):
     assert Path(f"feedback/cy_103/{SLUG}/{SLUG}.html") in after
 
 
-def test_a_correction_by_hand_is_told_and_nothing_is_graded(done, tmp_path):
+def test_a_correction_by_hand_is_reported_and_nothing_is_graded(done, tmp_path):
     root = copy(done, tmp_path)
     folder = ClassFolder.of(root / "submitted")
     correct_by_hand(folder, "bob_102", "softmax", 3.5)
@@ -273,7 +273,7 @@ def test_what_was_made_and_is_gone_is_made_again(done, tmp_path):
     assert said["grade"].startswith("nothing new")
 
 
-def test_what_is_for_a_person_stops_nothing_and_is_told_each_time(tmp_path):
+def test_what_is_for_a_person_stops_nothing_and_is_reported_each_time(tmp_path):
     source = download(tmp_path / "a.zip", ada=solved())
     with zipfile.ZipFile(source, "a") as archive:
         archive.writestr("essay.pdf", b"%PDF")

@@ -88,7 +88,7 @@ def test_an_error_that_nobody_foresaw_is_not_hidden_and_loses_nothing(day):
     assert day.done == ["report"]
 
 
-def test_what_is_for_a_person_is_told_each_time_until_it_is_gone(day, capsys):
+def test_what_is_for_a_person_is_reported_each_time_until_it_is_gone(day, capsys):
     day.outcome["collect"] = Outcome("1 file", look=("left out: essay.pdf",))
     for _ in range(2):
         assert day.run()

@@ -254,7 +254,7 @@ def some_records(root: Path, number: int) -> list[tuple[Any, Any]]:
     return list(zip(tasks, grade_all(tasks, QUICK, root / "records"), strict=True))
 
 
-def test_a_gradebook_that_is_gone_is_told_for_each_and_not_sought_for_ever(gone, tmp_path):
+def test_a_gradebook_that_is_gone_is_reported_for_each_and_not_sought_for_ever(gone, tmp_path):
     seen: list[str] = []
     with WriterThread(ClassFolder.of(tmp_path / "submitted"), seen.append) as writer:
         for task, record in some_records(tmp_path, 10):

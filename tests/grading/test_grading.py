@@ -186,7 +186,7 @@ def test_one_name_that_no_file_can_have_stops_nobody(tmp_path):
     assert "200 bytes" in line
 
 
-def test_ids_that_differ_in_case_or_accents_only_are_told_and_left_alone(tmp_path):
+def test_ids_that_differ_in_case_or_accents_only_are_reported_and_left_alone(tmp_path):
     folder = submitted(tmp_path, "Ada", "ada", "bob", "jos\u00e9", "jose\u0301", "STRASSE", "straße")
     assert students(folder) == ["bob"]
     assert students(folder, "ada") == []
@@ -531,7 +531,7 @@ STUB = "def softmax(logits):\n    raise NotImplementedError('softmax')\n"
         (again(STUB), r"cells (\d+) and (\d+) define softmax; the last one counts"),
     ],
 )
-def test_what_is_odd_about_an_exercises_cells_is_told_to_student_and_staff(tmp_path, change, note):
+def test_what_is_odd_about_an_exercises_cells_is_reported_to_student_and_staff(tmp_path, change, note):
     notebook = solved()
     change(notebook)
     record = graded(tmp_path, notebook)
@@ -625,7 +625,7 @@ def test_checks_in_a_notebook_run_with_one_thread():
         (["RuntimeError"], "The size of tensor a (3) must match the size of tensor b (4)", False),
     ],
 )
-def test_out_of_memory_is_told_apart_in_cells_and_in_calls_alike(names, message, memory):
+def test_out_of_memory_is_distinguished_in_cells_and_in_calls_alike(names, message, memory):
     assert is_memory(names, message) is memory
     assert is_memory(names, message, ["softmax, line 2: out = torch.empty(10**12)"]) is memory
     assert not is_memory(names, message, ["softmax, line 2: raise MemoryError(text)"]), "a student's own raise proves nothing"
@@ -712,7 +712,7 @@ def command(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-def test_a_class_is_graded_and_what_is_damaged_is_told_after_the_rest_is_stored(command, tmp_path):
+def test_a_class_is_graded_and_what_is_damaged_is_reported_after_the_rest_is_stored(command, tmp_path):
     hand_in(tmp_path, "ada", solved())
     hand_in(tmp_path, "bela", "{")
     hand_in(tmp_path, "two words", solved())

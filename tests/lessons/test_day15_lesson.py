@@ -76,7 +76,7 @@ needs_smollm2 = pytest.mark.skipif(
 )
 
 
-def told_of_drafts(said: str, name: str) -> list[tuple[int, int]]:
+def figures_of_drafts(said: str, name: str) -> list[tuple[int, int]]:
     """(passes, positions) for k = 1, 4, 8."""
     line = next(line for line in said.splitlines() if line.startswith(name))
     return [(int(passes), int(positions)) for passes, positions in re.findall(r"(\d+) passes, (\d+) positions", line)]
@@ -265,12 +265,12 @@ def test_the_counted_lengths_and_tokens_are_near_those_by_hand(capsys) -> None:
 def test_every_draft_gives_the_same_tokens_at_another_price(capsys) -> None:
     said = run_cell(LADDER_CELL, capsys, before=(EXACT_CELL,))
     assert said.count("the same tokens") == 5
-    assert told_of_drafts(said, "lookup") == [(passes, positions) for _, passes, positions in LOOKUP]
-    assert [passes for passes, _ in told_of_drafts(said, "oracle")] == [math.ceil(95 / (k + 1)) + 1 for k in (1, 4, 8)]
-    plain = told_of_drafts(said, "plain")[0]
+    assert figures_of_drafts(said, "lookup") == [(passes, positions) for _, passes, positions in LOOKUP]
+    assert [passes for passes, _ in figures_of_drafts(said, "oracle")] == [math.ceil(95 / (k + 1)) + 1 for k in (1, 4, 8)]
+    plain = figures_of_drafts(said, "plain")[0]
     for name in ("always wrong", "nobody"):
-        assert {passes for passes, _ in told_of_drafts(said, name)} == {plain[0]} == {96}
-    assert told_of_drafts(said, "always wrong")[2][1] == plain[1] + sum(min(8, left - 1) for left in range(1, 96))
+        assert {passes for passes, _ in figures_of_drafts(said, name)} == {plain[0]} == {96}
+    assert figures_of_drafts(said, "always wrong")[2][1] == plain[1] + sum(min(8, left - 1) for left in range(1, 96))
 
 
 @pytest.mark.slow

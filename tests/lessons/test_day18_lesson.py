@@ -187,7 +187,7 @@ def test_a_piece_is_not_an_event(capsys) -> None:
     assert "Two at 65 bytes, and none at any other size" in LESSON
 
 
-def test_clients_that_mean_well_are_told_the_field(capsys) -> None:
+def test_clients_that_mean_well_get_the_name_of_the_field(capsys) -> None:
     said = run_cell("bodies = (", capsys)
     assert re.findall(r"400 (\w+) \|", said) == ["max_tokens", "temperature", "top_p", "stop", "max_tokens", "n", "temperature"]
 

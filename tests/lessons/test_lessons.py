@@ -506,7 +506,7 @@ def test_building_is_silent(day: Day, capfd: pytest.CaptureFixture[str]) -> None
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_nbgrader_refuses_is_told_in_one_line(day: Day) -> None:
+def test_what_nbgrader_refuses_is_reported_in_one_line(day: Day) -> None:
     _edit_lesson(day, "print(1 + 1)", "### BEGIN HIDDEN TESTS\nassert True\n### END HIDDEN TESTS")
     with pytest.raises(CourseError, match=r"day02_shelf: RuntimeError: Hidden test region") as caught:
         lessons.release_bytes(day)

@@ -64,7 +64,7 @@ def test_a_timetable_keeps_the_order_and_evens_out_the_minutes(tmp_path):
     assert [[day.number for day in part] for part in way.timetable] == [[1, 2], [3], [4, 5]]
 
 
-def test_hours_are_told_from_the_shortest_sitting_to_the_longest(tmp_path):
+def test_hours_are_given_from_the_shortest_sitting_to_the_longest(tmp_path):
     root = course(tmp_path, [90, 120, 130], WAY.format(sittings=2, days='days = ["t1", "t3"]'), needs={3: '"t1", "t2"'})
     table = start_page.table_of_ways(lambda day: None, root)
     assert "| **W** | 1, 3 | 1 h 30 to 2 h 10 on each of 2 days | g | Day 2 (T2) |" in table

@@ -76,7 +76,7 @@ def test_a_function_with_another_name_is_named_and_nothing_is_checked(day_1):
     assert "Nothing was checked" not in day_1.run('check("softmax")')
 
 
-def test_what_was_never_defined_is_told_why(day_1):
+def test_what_was_never_defined_is_reported_why(day_1):
     day_1.run("def entropy(probs)\n    return 1\n")
     output = " ".join(day_1.run('check("entropy")').split())
     assert output.startswith("entropy: not defined. The cell of entropy failed when you last ran it: SyntaxError in line 1.")
@@ -107,7 +107,7 @@ def test_every_slip_ends_in_a_table_that_tells_it_once(day_1, body, words):
     assert day_1.run("1 + 1").strip() == "2"  # and the kernel goes on
 
 
-def test_other_parameters_are_told_once_with_the_stubs_line(day_1):
+def test_other_parameters_are_reported_once_with_the_stubs_line(day_1):
     day_1.run("def softmax(logits, dim):\n    return torch.softmax(logits, dim)\n")
     output = day_1.run('check("softmax")')
     assert output.count("def softmax(logits: Tensor) -&gt; Tensor") == 1

@@ -76,7 +76,7 @@ def verdict(title, outcome="error", **more):
     return Verdict(title, "softmax", title, 1.0, False, outcome, **more)
 
 
-def test_the_same_exception_is_told_once():
+def test_the_same_exception_is_reported_once():
     same = {"message": "your code raised ValueError: no", "lines": ["softmax, line 2: raise ValueError('no')"]}
     verdicts = [verdict("first", **same), verdict("second", **same), verdict("third", message="another", lines=["softmax, line 3: x"])]
     for shown in (html_table("softmax", verdicts, 0, 4), text_table("softmax", verdicts, 0, 4)):

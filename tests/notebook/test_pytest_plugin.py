@@ -112,7 +112,7 @@ def test_verdicts_are_those_of_autograder_check(everybody, who):
         ("damaged.softmax::by_hand", "is not JSON"),
     ],
 )
-def test_what_is_told_is_ours_and_no_traceback(everybody, item, words):
+def test_the_report_is_ours_and_no_traceback(everybody, item, words):
     _, ran, found = everybody
     assert words in found[item][2]
     assert words in ran.stdout

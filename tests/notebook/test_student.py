@@ -173,7 +173,7 @@ def test_a_right_exercise_underneath_or_a_method_of_its_name_is_not_blamed(work,
         ("kv_cache", "forward_cached", "causal_mask(t, start + t)", "causal_mask(t, t)", "see n + t keys"),
     ],
 )
-def test_an_exception_is_told_with_what_it_proves_in_its_exercise(work, capsys, topic, exercise, old, new, words):
+def test_an_exception_is_reported_with_what_it_proves_in_its_exercise(work, capsys, topic, exercise, old, new, words):
     namespace: dict = {"__name__": "__main__"}
     source = solution_source(topic)
     assert old in source
@@ -453,7 +453,7 @@ def test_a_function_that_is_not_from_here_is_named_and_not_noted(work, capsys):
     assert workspace.standings(work) == {}
 
 
-def test_a_function_may_be_given_itself_and_what_is_none_is_told_in_a_line(work, capsys):
+def test_a_function_may_be_given_itself_and_what_is_none_is_reported_in_a_line(work, capsys):
     call(names(), "check(softmax)")
     assert f"{NUM_CHECKS} of {NUM_CHECKS} checks pass" in capsys.readouterr().out
     for line in ("check(print)", 'check("xyzzy")', "check(3)", "check()"):

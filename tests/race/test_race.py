@@ -684,7 +684,7 @@ def test_where_there_was_no_race_the_record_says_nothing_of_one_and_is_exported(
     assert "race" not in made["extra_data"]
 
 
-def test_an_engine_that_could_not_be_judged_has_no_points_and_is_told_why() -> None:
+def test_an_engine_that_could_not_be_judged_has_no_points_but_a_reason() -> None:
     record = recorded(Outcome(7, fault="there is no CapstoneEngine"))
     assert (record.points, record.max_points) == (0, 4)
     assert "there is no CapstoneEngine" in json.dumps(gradescope.results(recording.result_of(record)))
@@ -707,7 +707,7 @@ def test_a_released_notebook_is_an_entry_and_its_demo_is_not(tmp_path: Path) -> 
     assert "class CapstoneEngine:" in cells[1].source
 
 
-def test_a_notebook_without_an_engine_is_told_as_that() -> None:
+def test_a_notebook_without_an_engine_is_reported_as_that() -> None:
     outcome = entry.enter([Cell("CapstoneEngine", "1 / 0")], 1)
     assert outcome.fault == "there is no CapstoneEngine: its cell did not run to its end: ZeroDivisionError: division by zero"
 

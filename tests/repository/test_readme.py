@@ -168,7 +168,7 @@ def test_what_was_not_measured_is_said_to_be_missing(tmp_path):
     assert lines[5].endswith("| 9.0 | 2.5 | not measured |")
 
 
-def test_grading_is_told_of_every_class_and_of_both_runs_of_stock(tmp_path):
+def test_grading_is_reported_for_every_class_and_for_both_runs_of_stock(tmp_path):
     rows = [
         {"path": "stock", "count": 20, "seconds_per_submission": 4.0, "seconds": 80.0, "isolation": "no isolation"},
         {"path": "bulk", "count": 20, "seconds_per_submission": 0.25, "seconds": 5.0, "isolation": "namespaces"},
@@ -185,7 +185,7 @@ def test_grading_is_told_of_every_class_and_of_both_runs_of_stock(tmp_path):
     assert "4,000" not in table
 
 
-def test_the_checks_that_the_seed_varies_are_as_many_as_are_told():
+def test_the_checks_that_the_seed_varies_are_as_many_as_reported():
     every = [check for topic in known_topics() for check in load_checks(topic)]
     timed = [check for check in every if check.timing]
     counts = []

@@ -100,7 +100,7 @@ def test_a_coroutine_that_came_back_and_a_method_are_awaited(student):
     assert server.seen == ["a", "b"]
 
 
-def test_who_waits_for_nobody_is_told_so_at_once(student):
+def test_waiting_for_nobody_is_reported_at_once(student):
     start = time.monotonic()
     with pytest.raises(RuntimeError, match="no task can ever continue"):
         student.stuck.awaited()

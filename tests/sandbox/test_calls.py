@@ -76,7 +76,7 @@ def test_stop_iteration_does_not_look_like_the_end(student):
         list(function.each(range(3)))
 
 
-def test_an_input_that_is_changed_is_told(student):
+def test_an_input_that_is_changed_is_reported(student):
     function = student("def f(x):\n    return x.mul_(2) if len(x) == 2 else 2 * x").f
     inputs = [torch.ones(3), torch.ones(2)]
     with pytest.raises(CheckFailed, match="changed its argument 1 in place"):

@@ -132,7 +132,7 @@ def compared(topic: str) -> list[Specimen]:
     return every if topic == QUICK_TOPIC else sorted(every, key=lambda s: hashlib.sha256(s.file.encode()).digest())[:SO_MANY]
 
 
-def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grading():
+def test_all_wrong_versions_of_a_day_get_the_same_report_in_a_notebook_and_in_grading():
     specimens = compared(QUICK_TOPIC)
     assert len(specimens) > 100
     assert judged_otherwise(specimens) == []
@@ -140,7 +140,7 @@ def test_all_wrong_versions_of_a_day_are_told_the_same_in_a_notebook_and_in_grad
 
 @pytest.mark.slow
 @pytest.mark.parametrize("topic", [topic for topic in known_topics() if topic != QUICK_TOPIC])
-def test_wrong_versions_of_every_day_are_told_the_same_in_a_notebook_and_in_grading(topic):
+def test_wrong_versions_of_every_day_get_the_same_report_in_a_notebook_and_in_grading(topic):
     specimens = compared(topic)
     assert len(specimens) == SO_MANY
     assert judged_otherwise(specimens) == []

@@ -164,7 +164,7 @@ def test_ranks_have_nothing_in_common_where_it_counts(student, way):
         student.ranks(2).each("cheat", inputs(2))
 
 
-def test_what_a_rank_does_is_counted_and_what_it_changes_is_told(student_of):
+def test_what_a_rank_does_is_counted_and_what_it_changes_is_reported(student_of):
     student = student_of("""
 import torch
 def multiplies(x, comm):

@@ -239,7 +239,7 @@ def test_exceptions(student):
         student.options()
 
 
-def test_arguments_are_copies_and_changes_are_told(student):
+def test_arguments_are_copies_and_changes_are_reported(student):
     x = torch.ones(2)
     assert student.add_one_in_place(x).tolist() == [2.0, 2.0]
     assert x.tolist() == [1.0, 1.0]

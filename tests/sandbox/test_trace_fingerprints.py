@@ -94,20 +94,20 @@ def test_memory_that_is_used_again_is_looked_at_again():
 
 
 @pytest.mark.parametrize("name", ["strays", "strays_into_cat"])
-def test_a_tensor_made_on_another_device_is_told_with_its_line(student, name):
+def test_a_tensor_made_on_another_device_is_reported_with_its_line(student, name):
     made = {"strays": "torch.arange(x.shape[-1])", "strays_into_cat": "torch.zeros(2)"}[name]
     rehearsal = getattr(student, name).on_meta(torch.ones(2))
     assert rehearsal.stray.startswith(f"{name}, line ")
     assert made in rehearsal.stray
 
 
-def test_what_stays_on_its_device_is_told_by_shape(student):
+def test_what_stays_on_its_device_is_reported_by_shape(student):
     rehearsal = student.made_where_x_is.on_meta(torch.ones(2, 3, dtype=torch.float64))
     assert rehearsal.result == {"shape": [2, 3], "dtype": torch.float64, "device": "meta"}
     assert (rehearsal.stray, rehearsal.asked) == ("", "")
 
 
-def test_a_value_that_was_asked_for_is_told_apart(student):
+def test_a_value_that_was_asked_for_is_distinguished(student):
     rehearsal = student.asks.on_meta(torch.ones(2))
     assert rehearsal.stray == ""
     assert "if x.sum() > 0" in rehearsal.asked

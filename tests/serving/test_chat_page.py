@@ -182,7 +182,7 @@ def test_a_closed_tab_frees_its_request(browser, served):
     assert served.at_rest() == (0, 0, free)
 
 
-def test_a_refusal_is_told_and_the_question_is_not_lost(served, browser):
+def test_a_refusal_is_reported_and_the_question_is_not_lost(served, browser):
     page = opened(browser.new_page(), served)
     question = "Speak." * 2000
     page.fill("#message", question)

@@ -363,7 +363,7 @@ def test_killed_itself_it_leaves_nobody_behind():
 
 
 @routes
-def test_what_no_replica_starts_with_is_told_once(capfd, monkeypatch):
+def test_what_no_replica_starts_with_is_reported_once(capfd, monkeypatch):
     ends = "import sys; print('autograder: no such model', file=sys.stderr); sys.exit(2)"
     monkeypatch.setattr(replicas, "SERVE", (sys.executable, "-c", ends))
     assert serve_replicas(3, [], host="127.0.0.1", port=0, route="beginning") == 2

@@ -597,7 +597,7 @@ def test_a_salt_that_is_none_is_refused(client):
         assert refused.value.param == "cache_salt"
 
 
-def test_what_others_asked_is_told_on_this_machine_only(served):
+def test_what_others_asked_is_reported_on_this_machine_only(served):
     async def metrics(host: str) -> int:
         transport = httpx.ASGITransport(app=served.server.app, client=(host, 50_000))
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as there:
@@ -620,7 +620,7 @@ def test_a_developers_message_is_a_systems(client):
     assert said("developer") == said("system")
 
 
-def test_what_is_no_request_is_told_so_in_openais_form(served):
+def test_an_invalid_request_is_refused_in_openais_form(served):
     url = f"{served.base}/v1/chat/completions"
     deep = b"[" * 100_000
     half = json.dumps({"messages": [{"role": "user", "content": "a\ud800"}]}).encode()
@@ -791,7 +791,7 @@ def test_an_answer_that_is_not_streamed_ends_when_its_client_leaves(served, clie
         assert served.at_rest(5) == (0, 0, free)
 
 
-def test_over_the_limit_one_is_told_to_come_later():
+def test_over_the_limit_a_client_has_to_come_later():
     with running(tiny(), rows=2, waiting=3) as small, slow(small.core):
         client = small.client()
         busy = [long(client, seed) for seed in LONG[:2]]

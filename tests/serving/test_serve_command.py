@@ -245,7 +245,7 @@ def test_after_its_patience_an_answer_is_cut_off(capfd):
     assert "Traceback" not in output.err
 
 
-def test_told_twice_it_ends_at_once(capfd):
+def test_signalled_twice_it_ends_at_once(capfd):
     with running(tiny(), rows=1, patience=60) as served, slow(served.core, 0.05):
         stream = client(served.base).completions.create(model="tiny", **LONG, seed=0, stream=True)
         next(stream)

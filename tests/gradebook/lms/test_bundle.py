@@ -227,7 +227,7 @@ def asked(check: Check) -> set[str]:
 
 
 @pytest.mark.slow
-def test_from_the_bundle_a_wrong_answer_is_told_what_is_wrong(unpacked: dict[Day, Path], checks: Checks, tmp_path: Path) -> None:
+def test_from_the_bundle_a_wrong_answer_gets_a_report_of_what_is_wrong(unpacked: dict[Day, Path], checks: Checks, tmp_path: Path) -> None:
     day = find_day("softmax")
     wrong = solved_notebook(day)
     for cell in wrong.cells:

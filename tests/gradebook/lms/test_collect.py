@@ -114,7 +114,7 @@ def test_folder_names(name, student):
     assert (claim and claim.student) == student
 
 
-def test_the_day_is_told_from_the_name_then_from_the_notebook():
+def test_the_day_is_recognised_from_the_name_then_from_the_notebook():
     assert naming.day_of("day05_samplers-1.ipynb", b"") == DAY
     assert naming.day_of("Day05_Samplers (2).ipynb", b"") == DAY
     assert naming.day_of("homework.ipynb", notebook()) == DAY
@@ -603,5 +603,5 @@ def test_due_sets_the_date_in_the_table_and_in_the_gradebook(tmp_path):
         assert gradebook.find_assignment(DAY.slug).duedate is None
 
 
-def test_every_day_can_be_told_from_its_own_notebooks_name():
+def test_every_day_can_be_recognised_from_its_own_notebooks_name():
     assert {naming.day_of(f"{day.slug}.ipynb", b"") for day in syllabus()} == set(syllabus())

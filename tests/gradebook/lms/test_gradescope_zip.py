@@ -73,7 +73,7 @@ def test_one_notebook_is_graded_with_the_hidden_checks(base, files, score):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [{}, {"a": solved(), "b": solved()}])
-def test_who_hands_in_something_else_is_told_what_to_hand_in(base, files):
+def test_a_wrong_file_is_refused_with_what_to_hand_in(base, files):
     status, said, found = run(base, **files)
     assert status == 0, said
     assert found is not None
