@@ -126,7 +126,7 @@ class Played:
         def demand() -> None:
             outcome = self.outcomes[result.step]
             if not outcome.played:
-                raise CheckFailed("the story cannot go on: an earlier step gave no object")
+                raise CheckFailed("the steps cannot continue: an earlier step gave no object")
             if isinstance(outcome.error, NotImplementedError | CheckFailed):
                 raise outcome.error
             names = exception_names(outcome.error) if outcome.error is not None else []
