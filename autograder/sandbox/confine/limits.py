@@ -17,10 +17,12 @@ BUSY_MACHINE = "This machine is busy"
 def stopped_after(seconds: float, *, waited: bool = True) -> str:
     """Return the message of a call that was stopped at its time limit.
 
-    waited: whether the limit of wall time was reached, not that of processor time. The message then says that a correct answer may have
-    waited for a busy machine.
+    waited: whether the limit of wall time was reached, not that of processor time. A correct answer may then have waited for a busy
+    machine, so the message names the load first.
     """
-    return f"stopped after {seconds:g} s: does it end?" + (busy_machine() if waited else "")
+    if waited and (busy := busy_machine()):
+        return f"stopped after {seconds:g} s.{busy} If it is stopped again: does it end?"
+    return f"stopped after {seconds:g} s: does it end?"
 
 
 def busy_machine() -> str:
