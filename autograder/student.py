@@ -24,7 +24,7 @@ from .notebook.earlier import earlier_module, not_from_here
 from .notebook.graded import grade_saved
 from .notebook.parse_input import typed
 from .notebook.progress import progress
-from .notebook.rungs import rungs
+from .notebook.rungs import rungs, two_digits
 
 __all__ = ["check", "earlier", "hint", "if_solved", "judge_test", "progress", "rung", "set_record", "typed"]
 
@@ -212,7 +212,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, w
     made = ladder.rung(name, tokens_per_second, model=model, batch=batch, weight_bytes=weight_bytes)
     first = rungs()[:1]
     times = made.tokens_per_second / first[0].tokens_per_second if first else 1.0
-    more = f"; {times:.1f} times {first[0].name}" if first and first[0].name != name else ""
+    more = f"; {two_digits(times)} times {first[0].name}" if first and first[0].name != name else ""
     print(f"{made.line}{more}")
 
 

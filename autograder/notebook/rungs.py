@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 
@@ -31,9 +32,15 @@ class Rung:
         made = f", {self.batch:g} rows" if float(self.batch).is_integer() else f", {self.batch:.2f} tokens a step"
         rows = made if self.batch != 1 else ""
         return (
-            f"{self.name}: {self.tokens_per_second:.1f} tokens/s ({self.model}{rows}), "
+            f"{self.name}: {two_digits(self.tokens_per_second)} tokens/s ({self.model}{rows}), "
             f"{self.of_bandwidth:.0%} of the {self.bandwidth / self.of_bandwidth / 1e9:.0f} GB/s this machine reads"
         )
+
+
+def two_digits(speed: float) -> str:
+    """Return a speed with one decimal, or with as many as two significant digits take."""
+    decimals = 1 - math.floor(math.log10(speed)) if 0 < speed < 1 else 1
+    return f"{speed:.{decimals}f}"
 
 
 def rungs() -> list[Rung]:
@@ -52,7 +59,7 @@ def text(found: list[Rung]) -> str:
     lines = ["Your ladder, tokens per second:"]
     for each in found:
         bar = "#" * max(1, round(BAR_WIDTH * each.tokens_per_second / most))
-        speed = f"{each.tokens_per_second:8.1f}  {each.of_bandwidth:4.0%}"
+        speed = f"{two_digits(each.tokens_per_second):>8}  {each.of_bandwidth:4.0%}"
         lines.append(f"  {speed}  {bar:<{BAR_WIDTH}}  {each.name} ({each.model}, B = {each.batch:.4g})")
     return "\n".join(lines)
 
@@ -65,6 +72,6 @@ def html(found: list[Rung]) -> str:
     for each in found:
         width = max(1, round(160 * each.tokens_per_second / most))
         bar = f'<div aria-hidden="true" style="width:{width}px;height:0.8em;background:#2a6f97;margin-top:0.2em;"></div>'
-        numbers = f"{each.batch:.4g}", f"{each.tokens_per_second:.1f}"
+        numbers = f"{each.batch:.4g}", two_digits(each.tokens_per_second)
         rows.append((escape(each.name), escape(each.model), *numbers, bar, f"{each.of_bandwidth:.0%}"))
     return render.plain_table(heads, rows, "Your ladder")

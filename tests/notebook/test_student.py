@@ -385,6 +385,25 @@ def test_speeds_stand_on_the_ladder_from_day_to_day(tmp_path, monkeypatch, capsy
     assert 'scope="col"' in rungs.html(rungs.rungs())
 
 
+@pytest.mark.parametrize(
+    ("speed", "shown"),
+    [
+        (1234.56, "1234.6"), (45.34, "45.3"), (9.96, "10.0"), (9.94, "9.9"), (1.0, "1.0"), (0.55, "0.55"), (0.034, "0.034"),
+        (0.00042, "0.00042"),
+    ],
+)  # fmt: skip
+def test_a_slow_rung_shows_two_digits(tmp_path, monkeypatch, capsys, speed, shown):
+    """A speed that is not 0 is never shown as 0.0."""
+    monkeypatch.setenv("COURSE_WORK", str(tmp_path))
+    monkeypatch.setattr(ladder, "machine_bandwidth", lambda: 1e9)
+    student.rung("Day 4, one token", speed, model=load_model("tiny"))
+    assert f"Day 4, one token: {shown} tokens/s (tiny), " in capsys.readouterr().out
+    assert re.search(rf" {re.escape(shown)}  +\d+%  ", rungs.text(rungs.rungs()))
+    assert f">{shown}<" in rungs.html(rungs.rungs())
+    student.rung("Day 7, recomputing", speed * 0.034, model=load_model("tiny"))
+    assert "; 0.034 times Day 4, one token" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("speed", [0, -1.0, float("nan"), float("inf"), "fast"])
 def test_a_speed_that_is_none_is_refused(tmp_path, monkeypatch, speed):
     monkeypatch.setenv("COURSE_WORK", str(tmp_path))
