@@ -13,8 +13,8 @@ import solutions.continuous_batching
 import solutions.paging
 from autograder.authoring import CheckFailed, random_steps
 from autograder.base.specimen_files import SPECIMENS, find_specimens
-from autograder.checking.helpers.paged import Sequences, play_pool, pool_steps, sequence_steps
-from autograder.checking.helpers.scheduled import Numbers, arrivals, play_schedule
+from autograder.checking.helpers.paged import Played, Sequences, play_pool, pool_steps, sequence_steps
+from autograder.checking.helpers.scheduled import Numbers, arrivals, board, on_a_board, play_schedule
 from autograder.sandbox.process.local import LocalStudent
 
 
@@ -123,7 +123,63 @@ def test_no_step_mentions_code_that_a_student_has_not_written():
     assert failed.value.what == "pool.share(a) raises ValueError, after `pool = BlockPool(4); a = pool.take(); b = a; pool.share(a)`"
 
 
-def test_reported_steps_can_be_replayed():
+PLAYS = {
+    "pool": (lambda rng: pool_steps(rng, 30, keys=True), lambda student, steps: play_pool(student, steps, 4, keys=True)),
+    "sequences": sequences(False),
+    "prefixes": sequences(True),
+    "board": (
+        lambda rng: board(rng, waiting=2, known=2),
+        lambda student, steps: on_a_board(
+            student, steps, lambda each: each.update([7, 8]), num_blocks=16, size=4, budget=32, max_running=4, chunk=True
+        ),
+    ),
+    "schedule": (
+        lambda rng: arrivals(rng, 6),
+        lambda student, steps: play_schedule(student, steps, Numbers(size=4, budget=8, max_running=2, room=2)),
+    ),
+}
+ASKED = {"blocks_for", "find", "holders", "slots"}
+"""Calls that only ask: a report names them in its sentence, not in the script."""
+
+
+@pytest.mark.parametrize("name", PLAYS)
+def test_a_script_holds_each_call_as_soon_as_it_is_made_and_no_later_one(monkeypatch, name: str):
+    """A report shows the script up to the call that failed, so the script may never run ahead of the calls."""
+    draw, play = PLAYS[name]
+    topic = solutions.continuous_batching if name in ("board", "schedule") else solutions.paging
+    made: dict[Played, list[str]] = {}
+    compared = 0
+
+    def look(self: Played, result, said: str, *, refused: bool = False):
+        nonlocal compared
+        called = re.search(r"(\w+)\(", said)
+        calls = made.setdefault(self, [])
+        if called and called[1] not in ASKED:
+            calls.append(called[1])
+        assert re.findall(r"(\w+)\(", "; ".join(self.script)) == calls, said
+        compared += 1
+        return result
+
+    monkeypatch.setattr(Played, "look", look)
+    monkeypatch.setattr(Played, "judge", lambda self, student: None)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(20):
+        play(LocalStudent(dict(vars(topic))), draw(rng))
+    assert compared > 100
+
+
+def test_a_question_that_is_answered_wrong_is_told_after_the_calls_before_it():
+    """`blocks_for` is asked before `grow`, so the report does not end with `grow`."""
+    student = LocalStudent(namespace_of("sequence_copy_not_counted"))
+    student.begin_check()
+    with pytest.raises(CheckFailed) as failed:
+        Sequences(6, 4).play(student, [("grow", "a", "a", 6), ("fork", "a", "b", 0), ("grow", "b", "b", 1)])
+    what, steps = failed.value.what.split(", after ")
+    assert what == "wrong b.blocks_for(1), the copy of the last block included"
+    assert steps == "`pool = BlockPool(6); a = PagedSequence(pool, 4); a.grow(6); b = a.fork()`"
+
+
+def test_a_story_can_be_replayed():
     namespace = namespace_of("sequence_no_copy_on_write")
     what, lines = failure_of(namespace, *sequences(False))
     assert "blocks_for" in what

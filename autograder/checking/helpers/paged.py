@@ -90,7 +90,8 @@ class Books:
 class Played:
     """Steps that run in one batch, with the checks of its results in the order of the steps.
 
-    script: the steps as Python code, which the student can replay. names: {step: the name of its result in the script}.
+    script: the steps as Python code, which the student can replay. A call that changes something is written just before it is made, so that
+    a report ends with the call that failed. names: {step: the name of its result in the script}.
     """
 
     def __init__(self, num_blocks: int, pool: str) -> None:
@@ -380,7 +381,6 @@ class Sequences:
         played, books = self.played, self.books
         row = self.rows.get(label) or self.new(label)
         n = len(tokens)
-        played.write(f"{label}.grow({n})")
         needed, copy = self.needed(row, n)
         said = played.method(row.result, "blocks_for", n)
         room = -len(row.text) % self.size
@@ -390,6 +390,7 @@ class Sequences:
         played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy, suspects)
         refused = needed > books.num_free
         start, before = len(row.text), played.get(row.result, "blocks")
+        played.write(f"{label}.grow({n})")
         pairs = played.method(row.result, "grow", n, refused=refused)
         others = [name for name, other in self.rows.items() if copy and other is not row and row.blocks[-1] in other.blocks]
         they_have = " and ".join(others) + (" has" if len(others) == 1 else " have")

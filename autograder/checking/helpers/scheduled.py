@@ -342,15 +342,17 @@ class Board:
         if desk.needed(Row("", [], 0, blocks=[]), len(row.text)) > desk.books.num_free:
             return
         desk.start(row)
-        played.write(f"x = start_sequence(pool, {row.text}, {desk.size}); x.grow({len(row.text)} - x.length)")
+        played.write(f"x = start_sequence(pool, {row.text}, {desk.size})")
         sequence = played.call("start_sequence", played.pool, row.text, desk.size)
         grown = len(row.text) - row.length
         desk.grow(row, grown)
+        played.write(f"x.grow({len(row.text)} - x.length)")
         played.method(sequence, "grow", grown)
-        played.write(f"publish_blocks(x, {row.text}); x.free()")
+        played.write(f"publish_blocks(x, {row.text})")
         played.call("publish_blocks", sequence, row.text)
         desk.publish(row)
         desk.free(row)
+        played.write("x.free()")
         played.method(sequence, "free")
 
     def run(self, row: Row, cached: int, fed: int, chunk: bool) -> None:
@@ -361,17 +363,20 @@ class Board:
         if chunk and (fed > desk.budget - sum(n for _, n in self.plan)):
             return
         request = played.request(row)
-        sequence, name = played.call("PagedSequence", played.pool, desk.size), f"{row.label}.sequence"
-        line = f"{name} = PagedSequence(pool, {desk.size}); {name}.grow({cached}); publish_blocks({name}, {row.label}.tokens)"
-        played.write(line + (f"; {name}.grow({fed})" if chunk else ""))
+        name = f"{row.label}.sequence"
+        played.write(f"{name} = PagedSequence(pool, {desk.size})")
+        sequence = played.call("PagedSequence", played.pool, desk.size)
         played.set(request, "sequence", sequence)
         row.blocks = []
         desk.grow(row, cached)
+        played.write(f"{name}.grow({cached})")
         played.method(sequence, "grow", cached)
         desk.publish(row)
+        played.write(f"publish_blocks({name}, {row.label}.tokens)")
         played.call("publish_blocks", sequence, row.text)
         if chunk:
             desk.grow(row, fed)
+            played.write(f"{name}.grow({fed})")
             played.method(sequence, "grow", fed)
         desk.running.append(row)
         self.rows.append(row)
