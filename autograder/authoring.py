@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from .base import evidence
+from .base.wording import agreeing
 
 Suspects = Sequence[tuple[Any, str]]
 """The known mistakes of a check: (the values that a mistake gives, a sentence that is true of all code that gives them)."""
@@ -195,14 +196,16 @@ def close(
         return
     known = _suspected(g, suspects)
     if g.isnan().any() and not w.isnan().any():
-        fact = f"{int(g.isnan().sum()):,} of {g.numel():,} numbers are nan." if g.numel() > 1 else None
+        nans = int(g.isnan().sum())
+        fact = f"{nans:,} of {g.numel():,} numbers {agreeing(nans, 'is', 'are')} nan." if g.numel() > 1 else None
         raise CheckFailed("the result holds nan", expected=want_tensor, got=got_tensor, cause=known or fact, fact=not known)
     cause, is_fact = known or evidence.of_values(g, w, ok), not known
     worst = _worst_place(g, w, ok)
     place = f" at index {list(worst)}" if len(worst) > 0 and g.numel() > 8 else ""
     if place:
+        wrong = int((~ok).sum())
         raise CheckFailed(
-            (what or "wrong values") + place + f" ({int((~ok).sum())} of {ok.numel()} differ)",
+            (what or "wrong values") + place + f" ({wrong} of {ok.numel()} {agreeing(wrong, 'differs', 'differ')})",
             expected=float(w[worst]),
             got=float(g[worst]),
             cause=cause,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .base.course_table import known_topics
 from .base.specimen_files import SPECIMENS, find_specimens
+from .base.wording import counted
 from .certification.certify import in_a_notebook
 from .certification.certify_changed import FIGURES, commits_of, is_commit, means_otherwise, specimens_at
 from .certification.mistake_index import learn
@@ -67,7 +68,8 @@ def main() -> None:
     before = contents()
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
         recognisable, to_review = learn(topic, in_a_notebook(topic))
-        print(f"{topic}: {recognisable} mistakes can be told apart; {to_review} claims to review in specimens/{topic}/causes.json")
+        apart, claims = counted(recognisable, "mistake"), counted(to_review, "claim")
+        print(f"{topic}: {apart} can be told apart; {claims} to review in specimens/{topic}/causes.json")
     for names, write in PAGES.items():
         write()
         print(f"written: {names}")

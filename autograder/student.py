@@ -15,6 +15,7 @@ from typing import Any
 from .base import gc_tuning
 from .base.errors import CourseError, InfrastructureFault
 from .base.verdicts import NOT_WRITTEN, STOPPED, Verdict, only_stubs, share
+from .base.wording import agreeing, counted
 from .checking.runner import select
 from .lessons import Day, lesson
 from .notebook import cells, durations, ladder, records, render, workspace
@@ -100,7 +101,7 @@ def _check(exercise: str, namespace: dict[str, Any], here: Day | None) -> None:
             place.put(sentences(notes), _table(day, exercise, verdicts, points, max_points))
     if printed:
         lines = printed.splitlines()
-        rest = f"\n… and {len(lines) - PRINTED_LINES} more lines" if len(lines) > PRINTED_LINES else ""
+        rest = f"\n… and {counted(len(lines) - PRINTED_LINES, 'more line')}" if len(lines) > PRINTED_LINES else ""
         print("Printed by your code during the checks:\n" + "\n".join(lines[:PRINTED_LINES]) + rest)
     if os.environ.get("NBGRADER_EXECUTION"):
         if not passed:
@@ -113,12 +114,12 @@ def _of_the_version_before(exercise: str, function: object) -> str:
     """Return a sentence on the checks that an older version of the function, still defined, has passed; "" if unknown."""
     checked, verdicts = _verdicts.get(exercise, (None, []))
     passed, failed = sum(v.passed for v in verdicts), sum(v.failed for v in verdicts)
-    return f"Your last working version passed {passed} of {passed + failed} checks." if checked is function else ""
+    return f"Your last working version passed {passed} of {counted(passed + failed, 'check')}." if checked is function else ""
 
 
 def _table(day: Day, exercise: str, verdicts: list[Verdict], points: float, max_points: float) -> Table:
     hidden = 0 if any(v.failed for v in verdicts) else sum(c.hidden for c in select(day.topic, exercise=exercise))
-    more = "1 more check with fresh inputs runs" if hidden == 1 else f"{hidden} more checks with fresh inputs run"
+    more = f"{counted(hidden, 'more check')} with fresh inputs {agreeing(hidden, 'runs', 'run')}"
     note = f"{more} when it is graded." if hidden else ""
     return Table(
         render.html_table(exercise, verdicts, points, max_points, note=note),
@@ -196,7 +197,7 @@ def judge_test(exercise: str, test: Callable[..., Any]) -> None:
         place.say("Judging your test on the first version.")
 
         def progress(done: int, total: int) -> None:
-            place.say(f"Judged your test on {done} of {total} versions.")
+            place.say(f"Judged your test on {done} of {counted(total, 'version')}.")
 
         try:
             place.put(report.shown(report.report_on_function(exercise, test, _caller_namespace(), progress)))

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .wording import agreeing
+
 MAX_VALUES = 200_000
 """The limit above which results are not sorted or transposed, because a check waits for this."""
 FACTORS = {
@@ -189,7 +191,8 @@ def _some_rows(g: Tensor, w: Tensor, accepted: Tensor | None) -> str | None:
     wrong = [row for row in range(g.shape[0]) if row not in right]
     if not right or not wrong:
         return None
-    return f"Row{'s' * (len(right) > 1)} {all_of(right)} {_is(right)} right; {all_of(wrong)} {_is(wrong)} not."
+    rows = agreeing(len(right), "Row", "Rows")
+    return f"{rows} {all_of(right)} {_is(right)} right; {all_of(wrong)} {_is(wrong)} not."
 
 
 def all_of(things: Sequence[object]) -> str:
@@ -199,7 +202,7 @@ def all_of(things: Sequence[object]) -> str:
 
 
 def _is(numbers: list[int]) -> str:
-    return "are" if len(numbers) > 1 else "is"
+    return agreeing(len(numbers), "is", "are")
 
 
 def _of(count: int) -> str:

@@ -91,8 +91,13 @@ def _are_numbers(*ends: list[Any]) -> bool:
 
 
 def what_was_seen(outcome: str, what: str, values: Any) -> Fingerprint:
-    """Return the fingerprint of a failed check. what: the check's sentence or an exception's name; digits are ignored."""
-    return [outcome, re.sub(r"[\d.,-]+", "#", what), fingerprint(values)]
+    """Return the fingerprint of a failed check. what: the check's sentence or an exception's name.
+
+    Digits are ignored, and with them whether a noun or a verb agrees with 1.
+    """
+    what = re.sub(r"[\d.,-]+", "#", what)
+    what = re.sub(r"# (token|block|row|time)\b", r"# \1s", what).replace("(# of # differs)", "(# of # differ)")
+    return [outcome, what, fingerprint(values)]
 
 
 def profile(verdicts: Iterable[Verdict]) -> Profile:

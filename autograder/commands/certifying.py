@@ -13,6 +13,7 @@ import typer
 from ..base import own
 from ..base.errors import CourseError
 from ..base.files import write_whole
+from ..base.wording import counted
 from .grading import console, progress_bar, say, stderr, use_own_checks
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def as_data(results: list[TopicResult], attacks: list[attack_suite.Result] | Non
 
 def print_results(results: list[TopicResult], attacks: list[attack_suite.Result] | None, seeds: int) -> None:
     if results:
-        print_certification(results, f"Certification, {seeds} seed(s) a specimen")
+        print_certification(results, f"Certification, {counted(seeds, 'seed')} a specimen")
     if attacks is not None:
         print_attacks(attacks)
 
@@ -162,7 +163,8 @@ def learn_mistakes(topic: str | None, jobs: int | None) -> None:
     for each in c.specimen_topics(SPECIMENS, topic):
         with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:
             recognisable, to_review = learn(each, c.in_a_notebook(each, jobs=jobs, progress=advance))
-        say(f"{each}: {recognisable} mistakes can be told apart; {to_review} claims to review in specimens/{each}/causes.json")
+        apart, claims = counted(recognisable, "mistake"), counted(to_review, "claim")
+        say(f"{each}: {apart} can be told apart; {claims} to review in specimens/{each}/causes.json")
         for claim, files in read_claims(each)[1].items():
             say(f"  {claim}\n    {', '.join(files)}")
 
@@ -176,7 +178,7 @@ def followed_by(advance: Callable[..., None]) -> Callable[[int, int, Judgement],
             what = "false failure" if judgement.specimen.right else "survivor"
             say(f"{what}: {judgement.specimen.place}")
         if not stderr.is_terminal and done % EVERY == 0:
-            say(f"{done} of {total} specimens judged")
+            say(f"{done:,} of {counted(total, 'specimen')} judged")
 
     return judged
 

@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 
 from ..base.errors import CourseError
+from ..base.wording import agreeing, counted
 from ..sandbox.protocol.text import encodable
 from .course import DayArgument, chosen_days
 
@@ -205,7 +206,7 @@ def feedback(
         failures |= without_grade(folder, each, graded[each])
     for (name, slug), reason in failures.items():
         say(f"no page: {name}, {slug}: {reason}")
-    tell(f"{written} pages in {folder.feedback}")
+    tell(f"{counted(written, 'page')} in {folder.feedback}")
     if failures:
         raise typer.Exit(1)
 
@@ -239,7 +240,8 @@ def demo(
     for outcome in wrong:
         say(unexpected_line(outcome))
     root = folder.absolute()
-    tell(f"{len(outcomes) - len(wrong)} of {len(outcomes)} scores are as expected.")
+    right = len(outcomes) - len(wrong)
+    tell(f"{right} of {counted(len(outcomes), 'score')} {agreeing(right, 'is', 'are')} as expected.")
     tell(f"records in {root / 'records'}, gradebook {root / 'gradebook.db'}")
     tell(f"feedback, for example: {root / 'feedback' / 'chidi' / chosen[-1].slug / chosen[-1].slug}.html")
     if wrong:
@@ -304,7 +306,8 @@ class Stop:
     def stop(self, *ignored: object) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         again = [*sys.argv[1:], *([self.again] if self.again and self.again not in sys.argv else [])]
-        how_far = f"{self.done} of {self.total} submissions are graded and saved; " if self.total else ""
+        are = agreeing(self.done, "is", "are")
+        how_far = f"{self.done:,} of {counted(self.total, 'submission')} {are} graded and saved; " if self.total else ""
         clear = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
         os.write(2, f"{clear}autograder: stopped: {how_far}continue with: {shlex.join(['autograder', *again])}\n".encode())
         os._exit(130)
@@ -374,7 +377,7 @@ def counts_text(records: list[Record]) -> str:
     counts = Counter("needs a person" if record.needs_person else record.status for record in records)
     always = ("pass", "partial", "timed out", "crashed", "needs a person")
     parts = [f"{status} {counts[status]}" for status in STATUSES if counts[status] or status in always]
-    return f"{len(records)} submissions: {', '.join(parts)}"
+    return f"{counted(len(records), 'submission')}: {', '.join(parts)}"
 
 
 def raise_status(records: list[Record], failures: Failures, bad_folders: list[str], folder: ClassFolder) -> None:

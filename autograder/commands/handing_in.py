@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..base.errors import CourseError
+from ..base.wording import agreeing, counted
 from .grading import DatabaseOption, SubmittedOption, say, tell
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def of_unknown_time(collector: Collector, slug: str | None = None) -> str | None
             number += when is not None and when.unknown is not None
     if not number:
         return None
-    of = "1 submission was" if number == 1 else f"{number} submissions were"
+    of = f"{counted(number, 'submission')} {agreeing(number, 'was', 'were')}"
     return (f"{of} collected after the due date; the time of submission is unknown, so nobody is marked late. "
             "If you know that time, collect again with --at TIME, the latest time of submission")  # fmt: skip
 
@@ -124,7 +125,8 @@ WORDS = {"new": "new", "newer": "newer", "same": "unchanged", "older": "older", 
 def counts_text(outcomes: list[Outcome]) -> str:
     """Return `5 files: new 4, newer 1`."""
     counts = Counter(outcome.kind for outcome in outcomes)
-    return f"{len(outcomes)} files: " + ", ".join(f"{WORDS[kind]} {counts[kind]}" for kind in WORDS if counts[kind] or kind == "new")
+    parts = [f"{WORDS[kind]} {counts[kind]}" for kind in WORDS if counts[kind] or kind == "new"]
+    return f"{counted(len(outcomes), 'file')}: {', '.join(parts)}"
 
 
 def due(

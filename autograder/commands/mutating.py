@@ -14,6 +14,7 @@ import typer
 
 from ..base.errors import CourseError
 from ..base.files import write_whole
+from ..base.wording import counted
 from .grading import console, progress_bar, say, stderr
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def progress_of(stack: ExitStack, topic: str, total: int) -> Callable[[], None]:
     def judged() -> None:
         advance()
         if (number := next(done)) % EVERY == 0 and not stderr.is_terminal:
-            say(f"{number} of {total} mutants of {topic} judged")
+            say(f"{number:,} of {counted(total, 'mutant')} of {topic} judged")
 
     return judged
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..base.errors import CourseError
+from ..base.wording import counted
 from .course import DayArgument, chosen_days
 from .grading import (
     DatabaseOption,
@@ -98,7 +99,8 @@ def show_changes(folder: ClassFolder, found: list[Change], new: list[Record], fa
     for line in lines:
         say(line)
     people = len({change.student for change in found})
-    tell(f"{len(new)} submissions graded again; {people} students with a changed score; {side / 'changes.csv'}")
+    students = counted(people, "student")
+    tell(f"{counted(len(new), 'submission')} graded again; {students} with a changed score; {side / 'changes.csv'}")
     if stored:
         tell(f"stored in {folder.records} and {shown_database(folder)}; the previous records are in {side / 'replaced'}")
     else:

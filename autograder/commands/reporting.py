@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..base.errors import CourseError
+from ..base.wording import counted
 from .course import DayArgument, chosen_days
 from .grading import DatabaseOption, SubmittedOption, say, tell
 
@@ -59,7 +60,7 @@ def report(
     write_report(results, into)
     for line in results.damaged:
         say(line)
-    tell(f"{len(results.results)} submissions; {into / 'index.html'} and six CSVs beside it")
+    tell(f"{counted(len(results.results), 'submission')}; {into / 'index.html'} and six CSVs beside it")
     if results.damaged:
         raise typer.Exit(1)
 
@@ -116,8 +117,8 @@ def similar(
         write_if_changed(page.with_suffix(".csv"), similar_page.similar_csv(each, found))
         for line in found.left_out:
             say(f"left out: {line}")
-        pairs = "1 pair" if len(found.pairs) == 1 else f"{len(found.pairs)} pairs"
-        tell(f"{each.slug}: {found.compared} submissions, {pairs} for a person to look at; {page} and .csv")
+        pairs = counted(len(found.pairs), "pair")
+        tell(f"{each.slug}: {counted(found.compared, 'submission')}, {pairs} for a person to look at; {page} and .csv")
 
 
 def export(
@@ -138,7 +139,7 @@ def export(
     for line in [*results.damaged, *lines]:
         say(line)
     where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder}"
-    tell(f"{sum(r.points is not None for r in results.results)} submissions; {where}")
+    tell(f"{counted(sum(r.points is not None for r in results.results), 'submission')}; {where}")
     if results.damaged or lines:
         raise typer.Exit(1)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..base.errors import CourseError, InfrastructureFault, first_line
+from ..base.wording import counted
 from .course import chosen_days
 from .grading import (
     ClassRun,
@@ -259,7 +260,8 @@ def report_step(day: Day, roster: Path | None, folder: ClassFolder, db: str | No
     def run() -> Outcome:
         results = read_class(day.slug, folder.submitted, db, roster)
         files = write_report(results, folder.root / "report")
-        return Outcome(f"{len(results.results)} submissions; {files[0]}", tuple(files), results.damaged, again=bool(results.damaged))
+        summary = f"{counted(len(results.results), 'submission')}; {files[0]}"
+        return Outcome(summary, tuple(files), results.damaged, again=bool(results.damaged))
 
     return Step("report", lambda: made_of(day, roster, folder, left_out(folder.submitted, known_slugs())), run)
 
@@ -276,7 +278,7 @@ def feedback_step(day: Day, folder: ClassFolder, reported: Collection[str] = ())
         look = tuple(f"no page: {student}: {reason}: {AGAIN}" for (student, _), reason in failures.items() if student not in reported)
         made = [student for student in students if (student, day.slug) not in failures]
         pages = tuple(folder.feedback / student / day.slug / f"{day.slug}.html" for student in made)
-        return Outcome(f"{len(pages)} pages in {folder.feedback}", pages, look, again=bool(failures))
+        return Outcome(f"{counted(len(pages), 'page')} in {folder.feedback}", pages, look, again=bool(failures))
 
     return Step("feedback", lambda: made_of(day, None, folder), run)
 
@@ -289,6 +291,6 @@ def export_step(
         files, lines = write_export(results, to, folder.root / "exports", ids, reported)
         where = str(files[0]) if len(files) == 1 else f"{len(files)} files in {folder.root / 'exports'}"
         scores = sum(r.points is not None for r in results.results)
-        return Outcome(f"{scores} graded submissions; {where}", tuple(files), tuple(lines), again=bool(lines))
+        return Outcome(f"{counted(scores, 'graded submission')}; {where}", tuple(files), tuple(lines), again=bool(lines))
 
     return Step("export", lambda: made_of(day, roster, folder, to.value, sorted(ids.items())), run)

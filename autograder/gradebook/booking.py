@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ..base.errors import CourseError, InfrastructureFault
+from ..base.wording import agreeing, counted
 from ..grading.records import Record
 from ..grading.tasks import Task
 from ..lessons import Day
@@ -95,11 +96,12 @@ def require_gradebook(folder: ClassFolder, failures: Failures, stored: int) -> N
     lost = {key: reason for key, reason in failures.items() if is_of_the_gradebook(reason)}
     if not lost:
         return
+    missing = f"{counted(len(failures), 'submission')} {agreeing(len(failures), 'is', 'are')}"
     if GONE not in lost.values() and (stored or len(lost) == 1):
         try:
             check_writable(folder.db_url)
             return
         except CourseError as error:
-            raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {error}") from None
+            raise InfrastructureFault(f"{missing} not in the gradebook: {error}") from None
     (student, slug), reason = next(iter(lost.items()))
-    raise InfrastructureFault(f"{len(failures)} submissions are not in the gradebook: {student}, {slug}: {reason}")
+    raise InfrastructureFault(f"{missing} not in the gradebook: {student}, {slug}: {reason}")

@@ -8,6 +8,8 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.wording import agreeing, counted
+
 if TYPE_CHECKING:
     from ..checking.runner import Check
 
@@ -38,9 +40,9 @@ def beforehand(topic: str, exercise: str, checks: Sequence[Check]) -> str:
     """Return one sentence: the number of checks, the approximate time, and which checks are timing checks."""
     seconds, timed_seconds = _table()["exercises"].get(f"{topic}/{exercise}", (None, None))
     timed = sum(check.timing for check in checks)
-    text = f"{exercise}: {len(checks)} check{'s' * (len(checks) != 1)}{about(seconds)}"
+    text = f"{exercise}: {counted(len(checks), 'check')}{about(seconds)}"
     if timed:
-        measures = "1 of them measures" if timed == 1 else f"{timed} of them measure"
+        measures = f"{timed} of them {agreeing(timed, 'measures', 'measure')}"
         text += f"; {measures} speed{about(timed_seconds)}: leave the machine alone meanwhile"
     return text + "."
 

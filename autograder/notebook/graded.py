@@ -16,6 +16,7 @@ from course.kit.paths import ROOT
 
 from ..base.errors import CourseError
 from ..base.verdicts import Verdict
+from ..base.wording import counted
 from ..checking.runner import load_checks
 from ..lessons import Day
 from . import cells, render, workspace
@@ -39,7 +40,7 @@ def require_hidden_checks(day: Day) -> None:
 
 def number_of_checks(day: Day) -> str:
     checks = load_checks(day.topic)
-    return f"{len(checks)} checks, {sum(check.hidden for check in checks)} of them hidden"
+    return f"{counted(len(checks), 'check')}, {sum(check.hidden for check in checks)} of them hidden"
 
 
 # The report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base.wording import counted
 from ..lessons import lesson, syllabus
 from . import records, render, rungs, workspace
 from .display import Table, show
@@ -26,7 +27,8 @@ def progress() -> None:
         following = opened[0] if opened else "done"
         points = f"{render.points_text(have)} of {render.points_text(total)}"
         rows.append((str(day.number), day.title, f"{done} of {len(exercises)}", points, following))
-        lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{len(exercises)} exercises  {points} points  next: {following}")
+        of = counted(len(exercises), "exercise")
+        lines.append(f"Day {day.number:>2}  {day.title:<34} {done}/{of:<11}  {points} points  next: {following}")
     html, text = render.plain_table(("day", "title", "exercises", "points", "next"), rows), "\n".join(lines)
     if found := rungs.rungs():
         html, text = html + rungs.html(found), f"{text}\n\n{rungs.text(found)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from ..base.verdicts import Verdict
+from ..base.wording import agreeing, counted
 from .pictures import picture, race, race_in_words
 
 WORDS = {
@@ -33,8 +34,9 @@ def points_text(points: float) -> str:
 def summary(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float) -> str:
     """Return one line: how many checks pass, and the points."""
     passed = sum(v.passed for v in verdicts)
-    counted = sum(v.passed or v.failed for v in verdicts)
-    return f"{exercise}: {passed} of {counted} checks pass, {points_text(points)} of {points_text(max_points)} points"
+    checks = counted(sum(v.passed or v.failed for v in verdicts), "check")
+    passing = f"{passed} of {checks} {agreeing(passed, 'passes', 'pass')}"
+    return f"{exercise}: {passing}, {points_text(points)} of {points_text(max_points)} points"
 
 
 def html_table(exercise: str, verdicts: Sequence[Verdict], points: float, max_points: float, *, note: str = "") -> str:

@@ -20,6 +20,7 @@ from course.kit.serving.messages import SamplingParams
 from solutions import kv_cache, samplers, serving, tokenizer
 
 from ..base.errors import CourseError
+from ..base.wording import counted
 from ..lessons import find_day
 from ..notebook.earlier import own_functions
 
@@ -150,7 +151,7 @@ def chat(
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     max_len = min(MAX_LEN, loaded.config.max_position_embeddings)
     begun = Conversation(loaded, given, max_len, temperature, top_p, max_tokens, generator)
-    say(f"{model}, {torch.get_num_threads()} threads, float32.\n" + "".join(f"{line}\n" for line in whose))
+    say(f"{model}, {counted(torch.get_num_threads(), 'thread')}, float32.\n" + "".join(f"{line}\n" for line in whose))
     say(f"{RESTART} starts again, {END} ends; Ctrl-C ends an answer, or the chat if none is running.\n")
     while True:
         try:

@@ -21,6 +21,7 @@ from course.kit.serving.metrics import CONTENT_TYPE
 from course.kit.serving.running import KEY_VARIABLE, LOOPBACK, CannotListen, address, announce, open_port
 
 from ..base.errors import CourseError
+from ..base.wording import counted
 from .router import configuration, haproxy, sum_of
 
 SERVE = (sys.executable, "-m", "autograder.cli", "serve")
@@ -83,7 +84,7 @@ class Group:
             asyncio.get_running_loop().add_signal_handler(each, self.end)
         figures = await asyncio.start_server(self.tell_figures, "127.0.0.1", 0)
         threads = share(count)
-        print(f"Starting {count} replicas with {'1 thread' if threads == 1 else f'{threads} threads'} each.", flush=True)
+        print(f"Starting {counted(count, 'replica')} with {counted(threads, 'thread')} each.", flush=True)
         try:
             for number in range(1, count + 1):
                 self.replicas.append(await self.start_replica(number, options, threads))

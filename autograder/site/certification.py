@@ -164,7 +164,7 @@ def blind_rounds(rounds: list[dict[str, Any]]) -> list[str]:
         sums = {name: sum(row[name] for row in each["days"]) for name in counted}
         lines += ["", f"**Round of {each['date']}**", ""]
         lines += [f"| days | {' | '.join(BLIND_COLUMNS)} |", f"|---|{'---|' * len(BLIND_COLUMNS)}"]
-        lines += [blind_row(f"Day{'s' * (' ' in row['days'])} {row['days']}", row) for row in each["days"]]
+        lines += [blind_row(f"{'Days' if ' ' in row['days'] else 'Day'} {row['days']}", row) for row in each["days"]]
         lines.append(blind_row("**all**", sums))
     return lines[1:]
 

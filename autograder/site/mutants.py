@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.base.errors import CourseError
+from autograder.base.wording import counted
 from autograder.lessons import Day
 
 KINDS = ("made", "killed", "equivalent", "surviving")
@@ -112,7 +113,7 @@ def page(runs: list[dict[str, Any]], days: list[Day], *, answers: bool = True) -
         for (origin, where, before, reason), afters in together.items():
             place = f"`{where}`" if origin == "reference" else f"`{where}` in `{origin}`"
             becomes = "; or ".join(inline(after) for after in afters)
-            changed = f"{inline(before)} becomes {becomes}" if answers else f"{len(afters)} change{'s' if len(afters) > 1 else ''}"
+            changed = f"{inline(before)} becomes {becomes}" if answers else counted(len(afters), "change")
             lines.append(f"- {place}: {changed}.\n  {reason.rstrip('.')}.")
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"

@@ -137,3 +137,15 @@ def test_no_answer_of_the_reference_is_in_the_tables(topic):
                 assert mistake["checks"]
                 assert all(seen[0] != "pass" for seen in mistake["checks"].values())
     assert reference(topic)
+
+
+def test_a_check_sees_the_same_with_one_token_and_with_many():
+    """Digits are ignored in a check's sentence, so nouns and verbs that agree with them are, too."""
+    for one, many in (
+        ("wrong values at index [0] (1 of 30 differs)", "wrong values at index [3] (12 of 30 differ)"),
+        ("wrong keys for 1 token", "wrong keys for 5 tokens"),
+        ("wrong nbytes for 1 row of 64 tokens", "wrong nbytes for 3 rows of 20 tokens"),
+        ("wrong guess after the same token 1 time", "wrong guess after the same token 2 times"),
+    ):
+        assert mistakes.what_was_seen("fail", one, 1) == mistakes.what_was_seen("fail", many, 1)
+    assert mistakes.what_was_seen("fail", "1 rowing boat", 1) != mistakes.what_was_seen("fail", "1 rows", 1)

@@ -179,7 +179,7 @@ def test_a_question_that_is_answered_wrong_is_told_after_the_calls_before_it():
     assert steps == "`pool = BlockPool(6); a = PagedSequence(pool, 4); a.grow(6); b = a.fork()`"
 
 
-def test_a_story_can_be_replayed():
+def test_reported_steps_can_be_replayed():
     namespace = namespace_of("sequence_no_copy_on_write")
     what, lines = failure_of(namespace, *sequences(False))
     assert "blocks_for" in what

@@ -179,7 +179,7 @@ def test_students_get_a_course_with_the_day_and_without_its_answer(term, tmp_pat
     setup = 'import math\nimport torch\nfrom torch import Tensor\nfrom autograder.student import check, earlier\n'
     setup += 'softmax, entropy = earlier("softmax").softmax, earlier("softmax").entropy\n'
     environment = {**os.environ, "PYTHONPATH": str(course)}
-    for source, message in ((answer, "2 of 2 checks pass"), (answer.replace("math.sqrt(epsilon)", "epsilon"), "1 of 2 checks pass")):
+    for source, message in ((answer, "2 of 2 checks pass"), (answer.replace("math.sqrt(epsilon)", "epsilon"), "1 of 2 checks passes")):
         code = f"{setup}{source}\ncheck('eta_sampling')\n"
         done = subprocess.run([sys.executable, "-c", code], cwd=course, env=environment, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr

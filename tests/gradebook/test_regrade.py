@@ -147,7 +147,7 @@ def test_the_command_shows_then_stores(folder):
     arguments = ["regrade", "softmax", "--student", "ada", "--submitted", str(folder.submitted)]
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     assert shown.exit_code == 0, shown.output
-    assert "1 submissions graded again; 1 students with a changed score" in shown.stdout
+    assert "1 submission graded again; 1 student with a changed score" in shown.stdout
     assert "nothing is stored" in shown.stdout
     assert record_of(folder, "ada").points == TOTAL - 1
     table = list(csv.DictReader((folder.root / "regraded" / "changes.csv").open()))

@@ -229,7 +229,7 @@ def test_commands_in_the_class_folder_use_them_and_say_so(tmp_path, write):
     assert "torch.randn(4, 7" not in page
     path.write_text(EXAMPLE.replace('@checks("softmax")', '@checks("softmax", weight=2)'))
     done = autograder(tmp_path, "regrade", "day01")
-    assert "1 students with a changed score" in done.stdout, done.stdout + done.stderr
+    assert "1 student with a changed score" in done.stdout, done.stdout + done.stderr
     done = autograder(tmp_path, "round", "day01")
     assert "2 graded now, 0 unchanged" in done.stdout, done.stdout + done.stderr
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...base.errors import CourseError
+from ...base.wording import agreeing, counted
 from ...lessons.marks import bound_names
 from ...notebook.display import Table
 from ...notebook.render import with_code
@@ -55,14 +56,14 @@ def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
         luck = [f"In another run it accepted the same version: {SEED}"] if judged.unsure else []
         return [why_refused(judged.refused, name), *luck, *remarked]
     lines = [
-        f"{name} accepts {judged.right_accepted} of {judged.right_total} correct versions; "
+        f"{name} accepts {judged.right_accepted} of {counted(judged.right_total, 'correct version')}; "
         f"rejects {judged.rejected} of {judged.wrong_total} incorrect ones. Score: {judged.score:.0%}."
     ]
     if judged.returned:
         lines.append("The test returns a value, which is ignored: to reject a version, raise an exception, as `assert` does.")
     if judged.unsure:
         versions = "one version" if judged.unsure == 1 else f"{judged.unsure} versions"
-        count = "it does" if judged.unsure == 1 else "they do"
+        count = agreeing(judged.unsure, "it does", "they do")
         lines.append(f"Its two runs disagreed on {versions}, so {count} not count as rejected: {SEED}")
     if judged.through:
         which = "one of these promises" if len(judged.through) > 1 else "this promise"
@@ -71,7 +72,7 @@ def summary(judged: Judged, name: str, remarked: list[str]) -> list[str]:
         lines += [f"- {rule} ({count})" for rule, count in most[:NUDGES]]
         left = len(judged.through) - NUDGES
         if left > 0:
-            lines.append(f"- and {left} more {'promise' if left == 1 else 'promises'}.")
+            lines.append(f"- and {counted(left, 'more promise')}.")
     return lines + remarked
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograder.authoring import checks, close, equal, random_steps, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_kv_cache import best_of_all
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
 from autograder.checking.helpers.cached import PROMPTS, small, tiny_ids, unrolled, whole, written
@@ -561,7 +562,7 @@ def test_one_chunk_and_many_newest_tokens(student):
     texts = Texts(student, model, whole(), [tokens(n + 2, n) for n in (4, 1, 9, 6, 3, 8)], filled(student, 30, 4), 30, 4)
     for which, n in enumerate((4, 1, 9, 6, 3, 8)):
         got, want = texts.step([(which, n)])
-        close(got, want, atol=1e-3, what=f"wrong logits after a prompt of {n} tokens")
+        close(got, want, atol=1e-3, what=f"wrong logits after a prompt of {counted(n, 'token')}")
     for _ in range(2):
         got, want = texts.step([(which, 1) for which in (3, 0, 5, 1, 4, 2)])
         close(got, want, atol=1e-3, what="wrong logits after six newest tokens")

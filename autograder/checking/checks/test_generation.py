@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import checks, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.randomness import draws_from_the_global_state, ends_where_drawn
 
@@ -165,7 +166,7 @@ def ran_quietly(model: Toy, what: str) -> None:
     that(
         model.with_gradients == 0,
         f"{what}: the model ran with gradients on",
-        got=f"{model.with_gradients} of {model.calls} calls",
+        got=f"{model.with_gradients} of {counted(model.calls, 'call')}",
         cause="Put the model's call under `with torch.no_grad():`.",
     )
 
@@ -328,7 +329,7 @@ def test_gradient_mode_of_the_caller(student):
             model, idx = Toy(after_last([1, 2, 0])), torch.tensor([[0]])
             with caller(student, gradients=gradients):
                 got = generated(student, model, idx, max_new_tokens=steps, block_size=ROOMY, temperature=0.0, eos_token_id=eos)
-                as_the_caller_has_it(student, gradients, f"after {len(want[0])} tokens")
+                as_the_caller_has_it(student, gradients, f"after {counted(len(want[0]), 'token')}")
             equal(got, torch.tensor(want, dtype=torch.int64))
 
 
@@ -533,12 +534,12 @@ def test_stream_is_lazy(student):
     """the model is called only when a token is asked for, once per token"""
     model = Toy(after_all(10))
     tokens = iter(student.stream(model, torch.tensor([[3, 1, 4]]), max_new_tokens=4, block_size=ROOMY, temperature=0.0))
-    that(model.calls == 0, "the model was called before a token was asked for", got=f"{model.calls} calls", cause=LAZY)
+    that(model.calls == 0, "the model was called before a token was asked for", got=counted(model.calls, "call"), cause=LAZY)
     for count, want in enumerate(unroll(after_all(10), [3, 1, 4], 4, ROOMY), start=1):
         token = next(tokens, None)
         that(token is not None, f"the stream ended too early, with max_new_tokens 4: token number {count} is missing")
         equal(token, want, what=f"wrong token number {count}")
-        that(model.calls <= count, f"{model.calls} calls of the model for {count} tokens")
+        that(model.calls <= count, f"{counted(model.calls, 'call')} of the model for {counted(count, 'token')}")
     equal(next(tokens, None), None, what="a token came after the last one")
     idle = "Nothing is left to make after the last token: look at the limit before you call the model."
     that(model.calls <= 4, "the model was called after the last token", expected=4, got=model.calls, cause=idle)

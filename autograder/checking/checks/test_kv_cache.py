@@ -9,6 +9,7 @@ import math
 import torch
 
 from autograder.authoring import CheckFailed, checks, close, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import FOUR, frequencies, probabilities
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
 from autograder.checking.helpers.batches import head_only
@@ -100,7 +101,7 @@ def test_bytes_by_hand(student, rng, hand):
         for batch, max_len in ((1, 64), (3, 20)):
             cache = student.KVCache(smollm2, batch, max_len, dtype=dtype)
             want = batch * max_len * hand["smollm2"][name]
-            equal(cache.nbytes, want, what=f"wrong nbytes for {batch} rows of {max_len} tokens in {dtype}")
+            equal(cache.nbytes, want, what=f"wrong nbytes for {counted(batch, 'row')} of {max_len} tokens in {dtype}")
     k = torch.zeros(3, 3, 5, 64)
     cache.append(0, k, k)
     equal(cache.nbytes, want, what="nbytes has changed with an append")
@@ -218,8 +219,8 @@ def test_append_writes_the_new_tokens_only(student):
         got=f"{bytes_written[1000]:,}",
         cause=cause,
     )
-    for counted in bytes_written.values():
-        between(counted, 2 * new.nbytes, math.inf, "bytes written")
+    for written_bytes in bytes_written.values():
+        between(written_bytes, 2 * new.nbytes, math.inf, "bytes written")
     cache, one_by_one = student.KVCache(config, 2, 100), []
     for _ in range(40):
         with student.counting() as work:

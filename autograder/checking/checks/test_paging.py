@@ -7,6 +7,7 @@ import contextlib
 import torch
 
 from autograder.authoring import checks, close, equal, raises, random_steps, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.cached import PROMPTS, tiny_config, tiny_ids, unrolled, whole, written
 from autograder.checking.helpers.devices import on_one_device
@@ -357,7 +358,7 @@ def test_bytes_of_a_block_by_hand(student, hand):
     smollm2 = Config("SmolLM2", 49152, 576, 1536, 30, 9, 3, 64, 1e5, 1e-5, 8192, True, 1, 2)
     for num_blocks in (1, 3):
         kv = student.PagedKV(smollm2, num_blocks, case["block_size"], dtype=torch.bfloat16)
-        equal(kv.nbytes, num_blocks * case["smollm2"], what=f"wrong nbytes of {num_blocks} blocks")
+        equal(kv.nbytes, num_blocks * case["smollm2"], what=f"wrong nbytes of {counted(num_blocks, 'block')}")
     kv = student.PagedKV(smollm2, 1, case["block_size"])
     equal(kv.nbytes, 2 * case["smollm2"], what="wrong nbytes of a block of float32, as it is if no dtype is given")
 
@@ -810,7 +811,7 @@ def test_whole_blocks_only(student):
     """0 to 9 tokens in blocks of 4: one key for each whole block, also for large token ids"""
     for n in range(10):
         tokens = [2**33 + 7 * t for t in range(n)]
-        equal(student.block_keys(tokens, 4, _unchanged=True), chained(tokens, 4), what=f"wrong keys for {n} tokens")
+        equal(student.block_keys(tokens, 4, _unchanged=True), chained(tokens, 4), what=f"wrong keys for {counted(n, 'token')}")
 
 
 @checks("block_keys")

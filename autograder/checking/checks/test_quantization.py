@@ -7,6 +7,7 @@ import math
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_transformer import small_config
 from autograder.checking.helpers.devices import on_one_device
 from autograder.checking.helpers.quantized import (
@@ -739,7 +740,7 @@ def test_bytes_in_8_bits(student, hand):
         with student.counting() as work:
             cache = student.QuantizedKVCache(smollm2, batch, max_len)
         want = batch * max_len * hand["bytes"]["cache"]
-        equal(cache.nbytes, want, what=f"wrong nbytes for {batch} rows of {max_len} tokens")
+        equal(cache.nbytes, want, what=f"wrong nbytes for {counted(batch, 'row')} of {max_len} tokens")
         most = want + 10_000
         that(work.peak_bytes <= most, "a new cache takes more memory than nbytes says", expected=f"{want:,}", got=f"{work.peak_bytes:,}")
         that(work.peak_bytes >= want, "a new cache takes less memory than nbytes says", expected=f"{want:,}", got=f"{work.peak_bytes:,}")

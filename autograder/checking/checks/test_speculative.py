@@ -10,6 +10,7 @@ from dataclasses import replace
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.checks.test_kv_cache import best_of_all, random_prompt
 from autograder.checking.checks.test_transformer import small_config
@@ -189,7 +190,7 @@ def test_repeated_tokens(student):
     """repeated tokens: the earlier match may overlap the suffix, but is not the suffix itself"""
     for n in range(6):
         want = [1] if n > 1 else []
-        equal(student.lookup_draft([1] * n), want, what=f"wrong guess after the same token {n} times")
+        equal(student.lookup_draft([1] * n), want, what=f"wrong guess after the same token {counted(n, 'time')}")
     equal(student.lookup_draft([1, 2, 1, 2, 1, 2]), [1, 2], what="wrong guess after 1 2 1 2 1 2")
     equal(student.lookup_draft([1, 2, 1, 2, 1, 2], max_ngram=50), [1, 2], what="wrong guess after 1 2 1 2 1 2 with max_ngram 50")
 
@@ -705,7 +706,8 @@ def test_the_draft_is_asked_again(student):
 
     new = speculated(student, model, idx, draft=now_and_then, max_new_tokens=12, block_size=ROOMY, temperature=0.0)
     equal(new, text[1:13], what="other tokens with a draft that guesses every second time only")
-    that(len(asked) >= 3, "a draft that once guessed nothing is hardly asked again", expected="in each round", got=f"{len(asked)} times")
+    times = counted(len(asked), "time")
+    that(len(asked) >= 3, "a draft that once guessed nothing is hardly asked again", expected="in each round", got=times)
 
 
 @checks("generate_speculative")

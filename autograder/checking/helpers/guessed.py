@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import equal, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.helpers.cached import believing
 from autograder.sandbox.protocol.batch import CallBatch
@@ -273,7 +274,7 @@ def asked_as_it_should(draft: Books, idx: Tensor, new: list[int], k: int, limit:
             expected=f"more than {T} tokens: a prefill makes the first",
             got=len(ids),
         )
-        that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=f"{len(ids)} tokens")
+        that(len(ids) > before, "the draft was asked with a text that is no longer than before", got=counted(len(ids), "token"))
         before = len(ids)
         left, room = T + limit - len(ids), block_size - len(ids)
         most = min(k, left - 1, room)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import CheckFailed, Suspects, equal, exception_names, that
+from autograder.base.wording import counted
 from autograder.checking.helpers.cached import tiny_config
 from autograder.sandbox.protocol.batch import CallBatch, Result
 
@@ -385,7 +386,7 @@ class Sequences:
         said = played.method(row.result, "blocks_for", n)
         room = -len(row.text) % self.size
         has = "The last block and its copy have" if copy else "The last block has"
-        cause = f"{has} room for {room} more token{'s' * (room > 1)}: the rest alone needs new blocks."
+        cause = f"{has} room for {counted(room, 'more token')}: the rest alone needs new blocks."
         suspects = [(-(-n // self.size) + copy, cause)] if room else []
         played.same(said, needed, f"wrong {label}.blocks_for({n})" + ", the copy of the last block included" * copy, suspects)
         refused = needed > books.num_free
@@ -500,7 +501,7 @@ class Sequences:
         def look() -> None:
             table, num_blocks = played.value(given), self.books.num_blocks
             that(isinstance(table, list), f"{label}.blocks is not a list", got=table)
-            equal(len(table), -(-len(text) // self.size), what=f"wrong number of blocks of {label} for {len(text)} tokens")
+            equal(len(table), -(-len(text) // self.size), what=f"wrong number of blocks of {label} for {counted(len(text), 'token')}")
             that(all(isinstance(block, int) and 0 <= block < num_blocks for block in table), f"{label} has no such block", got=table)
             for t, slot in enumerate(self.slots(table, len(text))):
                 held = self.memory.get(slot, [])

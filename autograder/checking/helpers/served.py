@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from autograder.authoring import CheckFailed, equal, that
+from autograder.base.wording import counted
 
 SECONDS = 0.02
 
@@ -209,7 +210,8 @@ def judge(books: Books, max_waiting: int, plan: list[dict[str, Any]]) -> None:
         raise CheckFailed(what, expected="`run` returns as soon as the core has no work left, whatever readers have still to read")
     idle = [time for time in books.asked if time not in books.busy]
     if idle:
-        raise CheckFailed(f"the core was asked for work at {idle[0]:.4f} s, when nothing had happened", got=f"{len(idle)} times in vain")
+        what = f"the core was asked for work at {idle[0]:.4f} s, when nothing had happened"
+        raise CheckFailed(what, got=f"{counted(len(idle), 'time')} in vain")
     that(not (books.waiting or books.running), "requests are left in the core when everybody has gone", got=books.waiting + books.running)
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 import torch
 
 from autograder.authoring import checks, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import (
     FOUR,
     ROOMY,
@@ -407,7 +408,7 @@ def test_two_streams_at_once(student):
     pairs = []
     for count in range(1, 6):
         pairs.append((next(streams[0]), next(streams[1])))
-        equal([m.calls for m in models], [count, count], what=f"wrong number of calls after {count} tokens of each stream")
+        equal([m.calls for m in models], [count, count], what=f"wrong number of calls after {counted(count, 'token')} of each stream")
     equal([p[0] for p in pairs], unroll(after_all(10), [1, 2], 5, ROOMY))
     equal([p[1] for p in pairs], unroll(after_all(10), [3], 5, ROOMY))
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import FOUR, frequencies, probabilities
 from autograder.checking.checks.test_transformer import kit_model, small_config, small_weights
 from autograder.checking.helpers.batches import head_only
@@ -456,7 +457,7 @@ def test_decode_work(student, rng):
             got = student.decode_step(model, ids[:, length:], cache)
         what = f"wrong logits for the step after {length} tokens"
         close(got, whole()(ids)[:, -1], atol=1e-3, dtype=torch.float32, what=what)
-        what = f"wrong number of positions for one step of {rows} row(s)"
+        what = f"wrong number of positions for one step of {counted(rows, 'row')}"
         equal(work.positions, rows, what=what)
         between(work.flops, fewest_flops(tiny_config(), [1], rows), math.inf, "FLOPs")
 

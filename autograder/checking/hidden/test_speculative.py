@@ -7,6 +7,7 @@ from dataclasses import replace
 import torch
 
 from autograder.authoring import checks, close, equal, raises, that
+from autograder.base.wording import counted
 from autograder.checking.checks.test_generation import frequencies
 from autograder.checking.checks.test_speculative import in_columns
 from autograder.checking.checks.test_transformer import small_config
@@ -897,7 +898,7 @@ def test_a_run_of_many_rounds(student, rng):
 
     new = speculated(student, model, torch.tensor([[0]]), draft=seldom, max_new_tokens=337, block_size=1024, temperature=0.0)
     equal(new, text[1:338], what="other tokens in a run of many rounds")
-    that(len(asked) >= 300, "the draft is not asked in every round", expected="about 330 times", got=f"{len(asked)} times")
+    that(len(asked) >= 300, "the draft is not asked in every round", expected="about 330 times", got=counted(len(asked), "time"))
     # False alarm: at most 1e-10 (see `frequencies`).
     model = believing(student, [[float(torch.tensor(599 * 0.4 / 0.6).log())] + [0.0] * 599] * 600)
     options = {"k": 2, "max_new_tokens": 120, "block_size": ROOMY, "generator": student.generator(integer(rng, 0, 2**31 - 1))}

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ...base.verdicts import Verdict
+from ...base.wording import agreeing
 from ...grading.records import FLOAT32, RaceScore, Record
 from ...notebook.render import text_detail
 from ...sandbox.protocol.text import cell_title
@@ -73,7 +74,7 @@ def _tests(result: Result, exercise: ExerciseResult, place: int) -> list[dict[st
     ]
     if hidden:
         passed = sum(not lost(v) for v in hidden)
-        name, output = f"{exercise.exercise}: checks with fresh inputs", f"{passed} of {len(hidden)} pass"
+        name, output = f"{exercise.exercise}: checks with fresh inputs", f"{passed} of {len(hidden)} {agreeing(passed, 'passes', 'pass')}"
         tests.append(_test(name, f"{place}.{len(seen) + 1}", exercise, hidden, worth, output))
     if not verdicts:
         tests.append({

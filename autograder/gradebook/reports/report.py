@@ -10,6 +10,7 @@ from statistics import mean, median
 
 from ... import __version__
 from ...base.verdicts import NO_CELL, NOT_RUN, NOT_WRITTEN, Verdict
+from ...base.wording import counted
 from ...lessons import Day
 from ...notebook.render import WORDS
 from ...sandbox.protocol.text import cell_title
@@ -171,7 +172,7 @@ def stopped_lines(result: Result) -> list[StoppedLine]:
         stopped = [v for v in verdicts if v.outcome in STOPPED]
         if stopped:
             first = stopped[0]
-            message = f"{len(stopped)} of {len(verdicts)} checks: {first.message.splitlines()[0] if first.message else ''}"
+            message = f"{len(stopped)} of {counted(len(verdicts), 'check')}: {first.message.splitlines()[0] if first.message else ''}"
             lines.append(StoppedLine(record.student, exercise.exercise, WORDS[first.outcome], message))
     named = {line.where for line in lines}
     for name, text in record.cells.items():
