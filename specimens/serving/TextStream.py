@@ -343,6 +343,37 @@ class TextStream:
         return new
 
 
+# %% wrong_text_stream_walks_all
+# WRONG: the whole answer is walked through at each push, to find what may begin a stop string
+class TextStream:
+    def __init__(self, tokenizer, params):
+        self.decoder, self.stops, self.firsts = StreamDecoder(tokenizer), params.stop, {stop[0] for stop in params.stop}
+        self.eos, self.left, self.finish_reason = tokenizer.eos_token_id, params.max_tokens, None
+        self.text, self.shown = "", 0
+
+    def push(self, token_id):
+        if self.finish_reason:
+            return ""
+        self.left -= 1
+        eos = token_id == self.eos
+        ended = eos or self.left == 0
+        piece = "" if eos else self.decoder.push(token_id)
+        self.text += piece + (self.decoder.flush() if ended else "")
+        found = [(start + len(stop), start) for stop in self.stops if (start := self.text.find(stop)) >= 0]
+        end = len(self.text)
+        if found:
+            end = min(found)[1]
+        elif not ended:
+            for cut, letter in enumerate(self.text):
+                if letter in self.firsts and any(stop.startswith(self.text[cut:]) for stop in self.stops):
+                    end = cut
+                    break
+        if found or ended:
+            self.finish_reason = "stop" if found or eos else "length"
+        new, self.shown = self.text[self.shown : end], end
+        return new
+
+
 # %% wrong_text_stream_eos_fixed, of right_text_stream_plain
 # WRONG: another special token ends the answer
 # -         self.eos = tokenizer.eos_token_id
