@@ -248,6 +248,14 @@ def _never_came_to_it(error: Exception) -> bool:
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
 
 
+def because(error: Exception, cause: str) -> Exception:
+    """Return an exception of the student's code, or a CheckFailed, with a cause that the check has proved."""
+    if isinstance(error, CheckFailed):
+        return CheckFailed(error.what, expected=error.expected, got=error.got, cause=cause, values=error.values)
+    error.proved_cause = cause  # type: ignore[attr-defined]
+    return error
+
+
 def random_steps(draw: Callable[[], list[Any]], play: Callable[[list[Any]], Any], *, count: int) -> None:
     """Play `count` random lists of steps. If one fails, fail with the shortest list that still fails.
 

@@ -321,7 +321,7 @@ def _student_error(topic: str, verdict: Verdict, error: Exception) -> None:
     verdict.outcome = MEMORY if is_memory(names, str(error), verdict.lines) else ERROR
     verdict.seen = [verdict.outcome, names[0]]
     verdict.message = f"your code raised {names[0]}: {error}".removesuffix(": ")
-    topic_cause = _cause_of_topic(topic, verdict.exercise, names[0], str(error))
+    topic_cause = getattr(error, "proved_cause", None) or _cause_of_topic(topic, verdict.exercise, names[0], str(error))
     verdict.cause, verdict.claimed = topic_cause or cause_of(names[0], str(error), verdict.lines), topic_cause is not None
     if names[0] == "TypeError" and not verdict.lines and (stub := _first_line_of_stub(topic, str(error))):
         verdict.message = f"your code cannot be called as the stub says: {error}"

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 
 import pytest
 import torch
 
+import solutions.steering
+from autograder.base.verdicts import Verdict
+from autograder.checking.checks.test_steering import WITHOUT_STOPS
 from autograder.checking.exception_causes import cause_of
+from autograder.checking.runner import run_checks, select
+from autograder.sandbox.process.local import LocalStudent
 
 
 def recurse() -> None:
@@ -64,3 +70,49 @@ def test_a_lost_dimension_is_named_only_where_the_line_shows_it():
     assert "with `keepdim=True` it stays" in (cause_of("RuntimeError", message, ["return x / x.sum(dim=-1)"]) or "")
     for line in ("return x / x.sum(dim=-1, keepdim=True)", "return x / total"):
         assert re.fullmatch(r"Two shapes do not match: .*\.", cause_of("RuntimeError", message, [line]) or "")
+
+
+def failure_without_stops(source: str) -> Verdict:
+    """Return the failed verdict of the check that ends with an empty list of stops, for a version of Day 6's class."""
+    namespace = dict(vars(solutions.steering))
+    exec(textwrap.dedent(source), namespace)
+    [check] = [check for check in select("steering", exercise="StopStrings") if check.name == "test_stop_inside_one_piece"]
+    [verdict] = run_checks("steering", [check], LocalStudent(namespace), name_mistakes=False)
+    assert verdict.failed
+    return verdict
+
+
+VERSION = """
+    class Version(StopStrings):
+        def __init__(self, stops):
+            INIT
+            super().__init__(stops)
+
+        def push(self, text):
+            PUSH
+            return super().push(text)
+
+    StopStrings = Version
+"""
+
+
+def version(init: str = "pass", push: str = "pass") -> str:
+    return VERSION.replace("INIT", init).replace("PUSH", push)
+
+
+def test_an_empty_list_of_stops_is_named_where_it_alone_is_the_cause():
+    raised = failure_without_stops(version(push="self.most = max(len(stop) for stop in self.stops)"))
+    assert (raised.outcome, raised.seen[1], raised.cause, raised.claimed) == ("error", "ValueError", WITHOUT_STOPS, True)
+    wrong = failure_without_stops(version(push="text = text if self.stops else text[1:]"))
+    assert (wrong.outcome, wrong.cause, wrong.claimed) == ("fail", WITHOUT_STOPS, True)
+    assert wrong.expected == "('no stop', False)"
+    refused = failure_without_stops(version(init="self.first = stops[0]"))
+    assert (refused.outcome, refused.seen[1], refused.cause) == ("error", "IndexError", WITHOUT_STOPS)
+
+
+def test_an_empty_list_of_stops_is_not_named_where_any_text_without_a_stop_is_wrong():
+    raised = failure_without_stops(version(push="text[7 * (text == ' at all')]"))
+    assert (raised.outcome, raised.seen[1]) == ("error", "IndexError")
+    assert raised.cause != WITHOUT_STOPS
+    wrong = failure_without_stops(version(push="text = text.removeprefix(' at')"))
+    assert (wrong.outcome, wrong.cause) == ("fail", None)

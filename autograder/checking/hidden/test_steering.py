@@ -13,6 +13,7 @@ from autograder.checking.checks.test_steering import (
     answer,
     chain_model,
     compare,
+    compare_without_stops,
     history_model,
     kept_only,
     ladder_model,
@@ -569,7 +570,7 @@ def test_stop_inside_another_in_every_cut(student):
 def test_stop_stops_of_any_sequence(student):
     """a tuple of stops, no stop, a repeated stop, a very long stop, many stops: each push emits the right text"""
     compare(student, ("##", "END"), ["one #", "two E", "ND"])
-    compare(student, (), ["a#", "", "b"])
+    compare_without_stops(student, (), ["a#", "", "b"])
     compare(student, ["ab", "ab"], ["xa", "b"])
     long = "-" * 300 + "!"
     compare(student, [long], ["a" + "-" * 150, "-" * 149, "-", "b", "-" * 299, "-", "!", "c"])
