@@ -139,6 +139,17 @@ def test_no_answer_of_the_reference_is_in_the_tables(topic):
     assert reference(topic)
 
 
+@pytest.mark.parametrize("topic", known_topics())
+def test_no_report_is_longer_than_a_person_reads(topic):
+    """A random sequence is shown with only the calls that it takes to fail, and a long list is described."""
+    said = {
+        (check, seen[1]) for known in mistakes.known(topic, True).values() for mistake in known
+        for check, seen in mistake["checks"].items() if seen[0] == "fail"
+    }  # fmt: skip
+    assert said
+    assert not [check for check, what in said if what.count("; ") > 40 or len(what) > 1_000]
+
+
 def test_a_check_sees_the_same_with_one_token_and_with_many():
     """Digits are ignored in a check's sentence, so nouns and verbs that agree with them are, too."""
     for one, many in (

@@ -175,7 +175,7 @@ def test_every_short_list(student):
 @checks("merge_pair")
 def test_long_list(student):
     """a list of thousands of symbols is merged completely"""
-    merged(student, ["a", "b", "c"] * 800, ("a", "b"), ["ab", "c"] * 800)
+    merged(student, ["a", "b", "c"] * 800, ("a", "b"), ["ab", "c"] * 800, shown="['a', 'b', 'c'] * 800")
 
 
 @checks("merge_pair")
