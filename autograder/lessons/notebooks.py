@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder import __version__
 from autograder.lessons import marks
+from autograder.lessons.first_cell import with_guard
 from autograder.lessons.markdown import HEADER, Exercise, Lesson, fail_at, lesson, page
 from autograder.lessons.start_page import fill
 from autograder.lessons.syllabus import ROOT, Day, syllabus
@@ -76,7 +77,8 @@ def source_notebook(day: Day) -> NotebookNode:
         if cell.exercise:
             cells += _exercise_cells(cell.exercise, answers[cell.exercise.name])
         else:
-            cells.append(_plain_cell(cell.role, _fill(cell.source, HEADER, header(day))))
+            source = with_guard(cell.source) if cell.role == "setup" else _fill(cell.source, HEADER, header(day))
+            cells.append(_plain_cell(cell.role, source))
     return _notebook(cells, {"slug": day.slug, "topic": day.topic, "version": __version__})
 
 
@@ -99,6 +101,8 @@ def build_start(root: Path = ROOT) -> Path:
 def start_bytes(root: Path = ROOT) -> bytes:
     """Return the first notebook of the course. It has no exercises; tables from the syllabus replace `{{ days }}` and the like."""
     cells = [_plain_cell(cell.role, fill(cell.source, root=root)) for cell in page(root / "course" / f"{START}.md", root)]
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    first.source = with_guard(first.source)
     return as_bytes(_notebook(cells, {"slug": START, "topic": START, "version": __version__}))
 
 

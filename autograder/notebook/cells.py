@@ -12,6 +12,7 @@ from typing import Any
 
 from ..base.errors import CourseError
 from ..lessons import Day, lesson, syllabus
+from ..lessons.first_cell import without_guard
 
 DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
 EXERCISE_CELL = "exercise-"
@@ -82,7 +83,7 @@ def day_of_cells(sources: Iterable[object]) -> Day | None:
 
     Return None if `sources` has neither.
     """
-    texts = [normal(source) for source in sources if isinstance(source, str)]
+    texts = [without_guard(normal(source)) for source in sources if isinstance(source, str)]
     defined = {name for text in texts for name in DEFINED.findall(text)}
     setups: dict[str, Day] = {}
     counts: dict[Day, int] = {}
