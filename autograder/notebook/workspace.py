@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from course.kit.paths import ROOT, WORK
 from ..base.errors import CourseError
 from ..lessons import Day, lesson, syllabus
 from . import cells
+from .display import in_notebook, show_line
 
 PROGRESS = "progress.json"
 
@@ -108,15 +110,32 @@ def read_progress(folder: Path | None) -> dict[str, Any]:
 
 
 def write_progress(folder: Path | None, table: dict[str, Any]) -> None:
-    """Write the progress whole or not at all. In a read-only workspace the progress is lost without an error."""
-    if folder is None or not folder.is_dir():
+    """Write the progress whole or not at all. In a notebook, make a missing folder; a sentence says once why nothing was saved."""
+    if folder is None:
+        _say_once("Your progress is not saved, because this notebook is in `course/`: work in your own copy, in `work/`.")
         return
     temporary = folder / f".{PROGRESS}.{os.getpid()}"
     try:
+        if in_notebook() or os.environ.get("COURSE_WORK"):
+            folder.mkdir(parents=True, exist_ok=True)
+        elif not folder.is_dir():
+            return
         temporary.write_text(json.dumps(table, indent=1), encoding="utf-8")
         os.replace(temporary, folder / PROGRESS)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        reason = error.strerror or type(error).__name__
+        _say_once(f"Your progress is not saved: {folder} cannot be written to ({reason}). Set `COURSE_WORK` to a folder of yours.")
+
+
+_said: set[str] = set()
+
+
+def _say_once(sentence: str) -> None:
+    if in_notebook() and sentence not in _said:
+        _said.add(sentence)
+        show_line(sentence)
 
 
 def note_standing(topic: str, exercise: str, points: float, max_points: float, passed: bool) -> None:
