@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import socket
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from ..base.course_table import earlier_sources, solution_source
 from ..base.errors import CourseError
-from ..base.verdicts import Verdict, share
+from ..base.verdicts import ERROR, Verdict, share
 from ..checking.runner import Check, run_checks, run_timing, select
 from ..grading.grade import explain_missing, our_cells
 from ..lessons import Day, lesson
+from ..sandbox.process.local import LocalStudent
 from ..sandbox.process.remote_student import RemoteStudent
+from ..sandbox.process.session import CellOutcome
 from ..sandbox.submission import Cell, Submission, read_submission
 from . import render, workspace
+from .checking import as_in_grading
+
+HAS_WORKERS = hasattr(os, "fork") and hasattr(socket, "AF_UNIX")
+"""Whether this system can start workers: Linux and macOS can, Windows cannot."""
 
 
 class Session:
-    """A notebook whose cells have run in a worker, as in grading. With path None the reference solutions run instead."""
+    """A notebook whose cells have run in a worker, as in grading; on a system without workers, in this process.
+
+    With path None the reference solutions run instead.
+    """
 
     def __init__(self, day: Day, path: Path | None) -> None:
         """Start the worker. Raises BadSubmission, InfrastructureFault."""
@@ -29,7 +42,8 @@ class Session:
         self.given: dict[str, Verdict] = {}
         """The verdict of each requested check, by its name."""
         self._untimed: dict[tuple[str, bool], list[Verdict]] = {}
-        self.student = RemoteStudent(day.topic, [Cell("setup", lesson(day).setup), *self.submission.cells], earlier_sources(day.topic))
+        cells = [Cell("setup", lesson(day).setup), *self.submission.cells]
+        self.student = RemoteStudent(day.topic, cells, earlier_sources(day.topic)) if HAS_WORKERS else in_this_process(cells)
         try:
             self.student.start()
         except BaseException:
@@ -48,10 +62,12 @@ class Session:
         key = check.exercise, check.hidden
         if key not in self._untimed:
             others = select(self.day.topic, exercise=check.exercise, hidden=check.hidden, timing=False)
-            self._untimed[key] = self._explained(run_checks(self.day.topic, others, self.student))
+            with self._as_in_a_worker():
+                self._untimed[key] = self._explained(run_checks(self.day.topic, others, self.student))
         verdicts = self._untimed[key]
         if check.timing:
-            verdicts = self._explained(run_timing(self.day.topic, [check], self.student, verdicts))
+            with self._as_in_a_worker():
+                verdicts = self._explained(run_timing(self.day.topic, [check], self.student, verdicts))
         self.given[check.name] = next(v for v in verdicts if v.check == check.name)
         return self.given[check.name]
 
@@ -59,10 +75,27 @@ class Session:
         """End the worker. The next verdict starts a new one."""
         self.student.close()
 
+    def _as_in_a_worker(self) -> Any:
+        return as_in_grading() if isinstance(self.student, LocalStudent) else nullcontext()
+
     def _explained(self, verdicts: list[Verdict]) -> list[Verdict]:
         for verdict in verdicts:
             explain_missing(verdict, self.student, self.submission)
         return verdicts
+
+
+def in_this_process(cells: list[Cell]) -> LocalStudent:
+    """Run the cells in a namespace of this process. The outcomes of cells that failed are in `cell_outcomes`."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    student = LocalStudent(namespace)
+    flags = annotations.compiler_flag if "from __future__ import annotations" in cells[0].source else 0  # IPython keeps it for all cells
+    with as_in_grading():
+        for cell in cells:
+            try:
+                exec(compile(cell.source, f"<cell {cell.name}>", "exec", flags, dont_inherit=True), namespace)
+            except Exception as error:
+                student.cell_outcomes[cell.name] = CellOutcome(ERROR, f"{type(error).__name__}: {error}")
+    return student
 
 
 class Sessions:
