@@ -16,7 +16,7 @@ MESSAGE = (
     f"If not, run `%pip install ./from_prompt_to_token-{__version__}-py3-none-any.whl` (`make wheel` writes this file),",
     "then `!prompt-to-token --no-lab`, and do what it prints.",
 )
-_BEGIN = "try:\n    import autograder\nexcept ModuleNotFoundError:\n    raise ModuleNotFoundError("
+_BEGIN = "try:\n    import autograder.notebook\nexcept ModuleNotFoundError:\n    raise ModuleNotFoundError("
 GUARD = _BEGIN + "\n" + "".join(f'        "{part} "\n' for part in MESSAGE[:-1]) + f'        "{MESSAGE[-1]}"\n    ) from None\n\n'
 _ANY_GUARD = re.compile(re.escape(_BEGIN) + r"\n(?: .*\n)+\n*")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def test_the_line_names_the_file_that_make_wheel_writes():
     assert f"./from_prompt_to_token-{version}-py3-none-any.whl`" in " ".join(MESSAGE)
 
 
+def test_another_package_of_that_name_is_not_the_course(monkeypatch):
+    monkeypatch.setitem(sys.modules, "autograder", types.ModuleType("autograder"))
+    monkeypatch.delitem(sys.modules, "autograder.notebook", raising=False)
+    with pytest.raises(ModuleNotFoundError, match="This kernel does not find the course"):
+        exec(compile(first_code(NOTEBOOKS[0]), "<first cell>", "exec"), {})
+
+
 def test_another_missing_module_keeps_its_own_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ModuleNotFoundError, match="torch"):
@@ -48,7 +56,7 @@ def test_another_missing_module_keeps_its_own_name(monkeypatch):
 @pytest.mark.parametrize("day", DAYS, ids=lambda day: day.topic)
 def test_graders_run_the_cell_without_the_guard(day):
     setup = lesson(day).setup
-    assert "import autograder\n" not in setup
+    assert "import autograder.notebook\n" not in setup
     assert first_code(release_notebook_path(day)) == with_guard(setup)
     assert without_guard(with_guard(setup)) == setup
 

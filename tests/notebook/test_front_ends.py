@@ -122,3 +122,16 @@ def test_day_1_in_another_folder_with_another_kernel_and_no_ipywidgets(tmp_path,
     assert [f"{each.name}:" in shown for each in lesson(SOFTMAX).exercises] == [True] * 3
     assert all(each.passed for each in workspace.standings(work).values())
     assert len(workspace.standings(work)) == 3
+
+
+@pytest.mark.slow
+def test_without_ipywidgets_progress_bars_are_text_and_warn_of_nothing(tmp_path):
+    setup = str(cells_of(released(find_day("generation")), "setup")[0]["source"])
+    assert "from tqdm.auto import tqdm" in setup
+    kernel = Kernel(tmp_path)
+    try:
+        kernel.run("import sys; sys.modules['ipywidgets'] = None")
+        assert "IProgress" not in kernel.run(setup)
+        assert "3/3" in kernel.run("for _ in tqdm(range(3)): pass")
+    finally:
+        kernel.close()
