@@ -69,7 +69,7 @@ def main() -> None:
     for topic in changed_tables() if asked.tables == "changed" else known_topics() if asked.tables == "all" else ():
         recognisable, to_review = learn(topic, in_a_notebook(topic))
         apart, claims = counted(recognisable, "mistake"), counted(to_review, "claim")
-        print(f"{topic}: {apart} can be told apart; {claims} to review in specimens/{topic}/causes.json")
+        print(f"{topic}: {apart} can be distinguished; {claims} to review in specimens/{topic}/causes.json")
     for names, write in PAGES.items():
         write()
         print(f"written: {names}")

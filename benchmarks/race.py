@@ -64,7 +64,7 @@ def page(result: dict[str, Any]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--seeds", type=int, default=len(SEEDS), help="so many races of each engine")
+    arguments.add_argument("--seeds", type=int, default=len(SEEDS), help="number of races of each engine")
     most = arguments.parse_args().seeds
     where, rows = machine(), []
     for name, seeds in ENGINES.items():

@@ -89,5 +89,6 @@ def _rule(where: str, exercise: str, entry: Mapping[str, object], checks: Mappin
     visible, hidden = (tuple(check for check in of_rule if check.hidden == is_hidden) for is_hidden in (False, True))
     lacks = "visible" if not visible else "hidden" if not hidden else None
     if entry.get("lacks") != lacks:
-        raise CourseError(f"{where}: lacks must be {lacks!r}, got {entry.get('lacks')!r}: {', '.join(sorted(names)) or 'no check'} asks it")
+        tested_by = ", ".join(sorted(names)) or "no check"
+        raise CourseError(f"{where}: lacks must be {lacks!r}, got {entry.get('lacks')!r}: the rule is tested by {tested_by}")
     return Rule(exercise, says, str(kind), tuple(files), visible, hidden, lacks)

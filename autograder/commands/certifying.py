@@ -42,7 +42,7 @@ def certify(
     share: Annotated[int, typer.Option(min=1, help="Judge one in N of the mutants of correct solutions.")] = 12,
     changed: Annotated[bool, typer.Option("--changed", help="Judge what a change may have broken, and a tenth of the rest.")] = False,
     minutes: Annotated[float, typer.Option(min=0, help="With --changed: approximate duration.")] = 5,
-    draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the number of an earlier draw.")] = None,
+    draw: Annotated[int | None, typer.Option(min=0, help="With --changed: the seed of an earlier draw.")] = None,
     into: Annotated[Path | None, typer.Option(help="Merge the results into this file of earlier ones.")] = None,
     survivors: Annotated[bool, typer.Option("--survivors", help="Print surviving mutants as entries for equivalent.toml.")] = False,
 ) -> None:
@@ -164,7 +164,7 @@ def learn_mistakes(topic: str | None, jobs: int | None) -> None:
         with progress_bar(each, sum(not listed.right for listed in find_specimens(SPECIMENS, [each]))) as advance:
             recognisable, to_review = learn(each, c.in_a_notebook(each, jobs=jobs, progress=advance))
         apart, claims = counted(recognisable, "mistake"), counted(to_review, "claim")
-        say(f"{each}: {apart} can be told apart; {claims} to review in specimens/{each}/causes.json")
+        say(f"{each}: {apart} can be distinguished; {claims} to review in specimens/{each}/causes.json")
         for claim, files in read_claims(each)[1].items():
             say(f"  {claim}\n    {', '.join(files)}")
 

@@ -133,7 +133,9 @@ def _look_at_accounts(folder: HubFolder) -> None:
     if shutil.which("useradd") is None:
         raise CourseError("--accounts needs `useradd`, which is not installed")
     if folder.of_class.stat().st_uid == 0:
-        raise CourseError(f"{folder.of_class} is root's, so the instructor's server would run as root: `chown -R YOU {folder.of_class}`")
+        raise CourseError(
+            f"{folder.of_class} belongs to root, so the instructor's server would run as root: `chown -R YOU {folder.of_class}`"
+        )
     for what, path in (("the interpreter", Path(sys.base_prefix)), ("the course", ROOT), ("the server's folder", folder.root)):
         if (closed := closed_to_others(path)) is not None:
             raise CourseError(f"{what} is in {closed}, which other accounts cannot enter: move it, or `chmod o+x {closed}`")

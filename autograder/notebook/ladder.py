@@ -27,7 +27,7 @@ def rung(name: str, tokens_per_second: float, *, model: Any, batch: float = 1, w
     Raises ValueError unless the speed is a positive number.
     """
     if not (isinstance(tokens_per_second, int | float) and 0 < tokens_per_second < math.inf):
-        raise ValueError(f"tokens_per_second must be a positive number, got {tokens_per_second!r}: tokens over seconds")
+        raise ValueError(f"tokens_per_second must be a positive number, got {tokens_per_second!r}: divide tokens by seconds")
     read = model.num_parameters * model.dtype.itemsize if weight_bytes is None else weight_bytes
     used = read * tokens_per_second / batch
     share = used / machine_bandwidth()

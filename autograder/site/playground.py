@@ -95,7 +95,7 @@ def script() -> str:
 
 def read(path: Path = LOGITS) -> dict[str, Any]:
     if not path.is_file():
-        raise CourseError(f"{path.name} is missing: `python -m autograder.site.playground` makes it, where SmolLM2 is")
+        raise CourseError(f"{path.name} is missing: run `python -m autograder.site.playground` on a machine with SmolLM2")
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 

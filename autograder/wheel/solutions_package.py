@@ -18,7 +18,7 @@ CACHE = "from-prompt-to-token"
 
 
 def unpacked(archive: Path) -> Path:
-    """Return the folder of the unpacked modules. Raises OSError if no place can be written to."""
+    """Return the folder of the unpacked modules. Raises OSError if no place is writable."""
     name = hashlib.sha256(archive.read_bytes()).hexdigest()[:16]
     with zipfile.ZipFile(archive) as files:
         for cache in places():
@@ -28,7 +28,7 @@ def unpacked(archive: Path) -> Path:
             except OSError:
                 if _is_complete(place, files):  # another process has just unpacked it
                     return place
-    raise OSError(f"{archive} cannot be unpacked: no folder for temporary files can be written to")
+    raise OSError(f"{archive} cannot be unpacked: no folder for temporary files is writable")
 
 
 def places() -> Iterator[Path]:

