@@ -5,7 +5,7 @@ so that a notebook can show them in a table and a terminal can print them in a l
 
 A cause is reported only with evidence of one of four kinds: facts that the values show (`evidence.py`), the values of a mistake that the
 check names (`suspects`), a condition that proves the cause (`cause` of `that` and `raises`), or values in all of the exercise's checks
-that equal those of a known wrong version (`mistakes.py`). Without evidence, only expected and got are shown.
+that equal those of a known mistake (`mistakes.py`). Without evidence, only expected and got are shown.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ def raises(
 
 
 def _never_came_to_it(error: Exception) -> bool:
-    """Return True if the call hit a limit or there is nothing to call. Then nothing is known about the expected exception."""
+    """Return True if the call hit a limit, or if there is nothing to call. In these cases the expected exception could not be raised."""
     return "WorkerDied" in exception_names(error) or (isinstance(error, NameError) and getattr(error, "lines", None) == [])
 
 

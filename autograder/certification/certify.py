@@ -83,7 +83,7 @@ class Judgement:
     failed: list[Verdict] = field(default_factory=list)
     note: str = ""
     at_notebook_seed: list[Verdict] = field(default_factory=list)
-    """All verdicts of the course's checks with the notebook's seed, of a wrong specimen whose judging did not stop at the first failure."""
+    """All verdicts of the course's checks with the notebook's seed, for an incorrect specimen that was judged past its first failure."""
     nearest_limit: float = 0.0
     """The largest share of a time limit that one of its cells or calls has used."""
 
@@ -101,14 +101,14 @@ class TopicResult:
     false_failures: list[dict[str, str]] = field(default_factory=list)
     invalid: list[dict[str, str]] = field(default_factory=list)
     never_failed: list[str] = field(default_factory=list)
-    """Checks that no wrong specimen fails: they may be redundant, or a specimen is missing."""
+    """Checks that no incorrect specimen fails: they may be redundant, or a specimen is missing."""
     nearest_limit: dict[str, Any] = field(default_factory=dict)
-    """The right version that came nearest to a time limit, and the share that it used: the rest is the margin for slower machines."""
+    """The correct version that came nearest to a time limit, and the share that it used. The rest is the margin for slower machines."""
 
     named: int = 0
-    """The number of wrong versions whose mistake is named to the student, in the words that the specimen states."""
+    """The number of incorrect versions whose mistake is named to the student, in the words of the specimen."""
     misnamed: list[dict[str, str]] = field(default_factory=list)
-    """Wrong versions that get the name of another mistake, and claims of checks that nobody has reviewed for the mistake yet."""
+    """Incorrect versions that get the name of another mistake, and claims of checks that nobody has reviewed for the mistake yet."""
 
     @property
     def clean(self) -> bool:

@@ -7,8 +7,8 @@ The figures of the last release (`docs/data/certification.json`) name the commit
   the same share of every topic;
 - the others: a tenth.
 
-The specimens of the second and the third group are drawn at random; the last line of the output names the draw's number. Stored results
-are not trusted: the figures only name the commit to compare with, and if that commit is unknown, everything counts as changed.
+The specimens of the second and the third group are drawn at random; the last line of the output gives the draw's seed (`--draw`).
+The figures serve only to find the commit of comparison; if that commit is unknown, every specimen counts as changed.
 """
 
 from __future__ import annotations

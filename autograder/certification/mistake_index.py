@@ -6,7 +6,7 @@
     {"reviewed": {"<claim>": ["wrong_x.py", ...]}, "unreviewed": {...}}
 
 A person compares each pair under "unreviewed" with the specimen's mistake and moves it to "reviewed", or fixes the check. `certify` counts
-the wrong versions whose own mistake is named, and fails while a pair is unreviewed or a version gets the name of another's mistake.
+the incorrect versions whose own mistake is named, and fails while a pair is unreviewed or a version gets the name of another's mistake.
 """
 
 from __future__ import annotations

@@ -88,8 +88,8 @@ def scores_to_book(record: Record) -> dict[str, float | None]:
 def require_gradebook(folder: ClassFolder, failures: Failures, stored: int) -> None:
     """Raise InfrastructureFault if the gradebook failed for a whole class, or cannot be written now.
 
-    stored: the submissions that were in the gradebook or could be entered. A failure of one submission, such as a gradebook that was in
-    use for a moment, is no reason to stop.
+    stored: the number of submissions that were in the gradebook already or were entered now. One failed submission alone does not stop
+    the run, because another program may have used the gradebook for a moment.
     """
     from .books.writer import GONE, is_of_the_gradebook
 

@@ -62,7 +62,7 @@ def saved_notebook(day: Day, namespace: dict[str, Any]) -> Path:
 
 
 def _reported_paths(namespace: dict[str, Any]) -> list[Path]:
-    """Return what Jupyter or VS Code says is the notebook's path."""
+    """Return the notebook's path as Jupyter or VS Code reports it."""
     reported = (namespace.get("__vsc_ipynb_file__"), namespace.get("__session__"), os.environ.get("JPY_SESSION_NAME"))
     return [Path(place) for place in reported if isinstance(place, str)]
 

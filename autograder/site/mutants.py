@@ -14,7 +14,7 @@ KINDS = ("made", "killed", "equivalent", "surviving")
 
 
 FILES = ("mutants.json", "mutants_right.json")
-"""The results of `autograder certify --mutate --into FILE`, for the reference and right versions. Each topic has its date and commit."""
+"""The results of `autograder certify --mutate --into FILE`, for the reference and correct versions. Each topic has its date and commit."""
 
 
 def read_runs(folder: Path) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from .kinds import mutants_by_kind
 from .mutants import KINDS, REFERENCE, Identity, Mutant, mutants_of
 
 SHARE = 12
-"""The divisor for the mutants of right versions, of which one in so many is judged: there are six times as many as of the reference."""
+"""One in SHARE mutants of the correct versions is judged, because there are six times as many of them as of the reference."""
 LIMITS = Limits(check_seconds=10.0, submission_seconds=60.0)
 """The limits of grading, with a third of the time for a check and for all: endless mutants would be too expensive."""
 SEED = 0

@@ -1,8 +1,8 @@
-"""Incorrect versions of every exercise by kinds of mistakes: each kind is applied mechanically to each solved function and method.
+"""Mutants by kinds of mistakes: each kind is applied automatically to each solved function and method of every exercise.
 
 State on the class, a result in float16 or a caller's list that is reversed is rarely a change of one expression, as in `operators`.
-A kind rewrites a definition and keeps its signature, its decorators and the way it is called. It gives None for a function that has nothing
-to show it. `kind_helpers` has the functions that rewritten definitions call.
+A kind rewrites a definition and keeps its signature, its decorators and the way it is called. It returns None for a function in
+which the mistake cannot show. `kind_helpers` has the functions that rewritten definitions call.
 """
 
 from __future__ import annotations

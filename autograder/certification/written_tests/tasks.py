@@ -26,7 +26,7 @@ REFERENCE = "right_reference.py"
 class Version:
     """A version of an exercise.
 
-    file: its name in tests and tables, never shown to students. source: None for the course's own answer.
+    file: its name in tests and tables, never shown to students. source: None for the reference solution.
     """
 
     file: str
@@ -40,12 +40,12 @@ class Task:
     topic: str
     exercise: str
     rules: dict[str, list[str]]
-    """{rule of the docstring: the wrong versions that break it}."""
+    """{rule of the docstring: the incorrect versions that break it}."""
     left_out: list[str]
 
     @functools.cached_property
     def versions(self) -> list[Version]:
-        """Return the versions to test: the course's own answer, other correct versions, and the incorrect versions that count."""
+        """Return the versions to test: the reference solution, other correct versions, and the incorrect versions that count."""
         found = [Version(REFERENCE, True, None)]
         rule_of = {name: rule for rule, names in self.rules.items() for name in names}
         for each in self.specimens:

@@ -387,8 +387,8 @@ def captures_again(student: Any, slots: Slots, rng: torch.Generator, steps: int)
 def as_near_as_torch(got: Tensor, prompts: list[list[int]], dtype: torch.dtype, device: str = "cpu", small: Small | None = None) -> None:
     """Fail if the error of logits against float32 is more than twice that of the kit's model at the same precision on the same device.
 
-    small: a model to use instead, whose errors are few numbers. Chance alone makes a correct version's error up to 3 times as large,
-    so up to 5 times are allowed.
+    small: a model of few weights to use instead. Its logits are few, so chance alone makes a correct version's error up to 3 times as
+    large; up to 5 times are allowed.
     """
     narrow, most, limit = (tiny(dtype, device), 2, "twice") if small is None else (small.here, 5, "five times")
     wide = tiny() if small is None else small.here.to(dtype=torch.float32)

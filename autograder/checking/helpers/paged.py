@@ -89,7 +89,7 @@ class Books:
 
 
 class Played:
-    """Steps that run in one batch, with the checks of its results in the order of the steps.
+    """A list of steps, played in one batch; the checks of its results follow the order of the steps.
 
     script: the steps as Python code, which the student can replay. A call that changes something is written just before it is made, so that
     a report ends with the call that failed. names: {step: the name of its result in the script}.
@@ -301,7 +301,7 @@ def _same_blocks(played: Played, given: Result, taken: list[Result], what: str) 
 
 
 def _look_at_pool(played: Played, holds: dict[str, int], taken: dict[int, Result], keys: bool) -> None:
-    """Check the holders of every known block, and every key, once."""
+    """Check the number of holders of every known block, and the block found for every key."""
     books, pool = played.books, played.pool
     for label, block in holds.items():
         given = played.method(pool, "holders", played.called(label, taken[block]))

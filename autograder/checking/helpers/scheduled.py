@@ -207,7 +207,7 @@ def clocked(
 
 
 class SchedulerScript(Played):
-    """A scheduler's steps. Its requests are known by labels, and checks compare labels."""
+    """A list of steps for a scheduler, played in one batch. Each request has a label, and checks compare labels."""
 
     def __init__(self, desk: Desk) -> None:
         super().__init__(desk.num_blocks, "PrefixPool")

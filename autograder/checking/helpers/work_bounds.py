@@ -1,7 +1,7 @@
 """Bounds of counted work: upper ones, because less work is enough, and lower ones, because every answer needs some work.
 
-The counter sees what torch does in the thread that calls an answer. A count below the minimum of every right version shows that
-the work was done where nobody counts, in another thread or outside torch. An upper bound proves nothing then.
+The counter sees torch's work in the thread that calls an answer. A count below the minimum of every correct version shows that
+the work was done outside the count, in another thread or outside torch. In that case an upper bound proves nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def between(counted: int, least: float, most: float, what: str, *, cause: str | 
 
 
 def gradients_stay_on(student: Any, before: Callable[[], Any], product: Callable[[], Any]) -> None:
-    """Fail if products run without gradients after `before()`, because a function must restore the caller's gradient mode."""
+    """Fail if `before()` leaves gradients off: a function must restore the caller's gradient mode."""
     before()
     with student.counting() as work:
         product()
@@ -48,7 +48,7 @@ def gradient_mode_stays(student: Any, call: Callable[[], Any]) -> None:
 
 
 def products_of_layers(config: Config, tokens: int, rows: int) -> int:
-    """Return the FLOPs of all layers' products with weights for so many tokens, and of the head for so many rows."""
+    """Return the FLOPs of all layers' products with weights for these `tokens`, and of the head for these `rows`."""
     D, kv = config.hidden_size, config.num_key_value_heads * config.head_dim
     layer = 2 * D * (config.num_attention_heads * config.head_dim + kv) + 3 * D * config.intermediate_size
     return 2 * (tokens * config.num_hidden_layers * layer + rows * config.vocab_size * D)

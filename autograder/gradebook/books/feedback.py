@@ -64,7 +64,7 @@ def _template_paths(name: str, *folders: Path) -> list[str]:
 
 
 def formgrader_template_paths() -> list[str]:
-    """Return the paths of our template's parts, then nbgrader's, so that a grading page loads nothing from elsewhere."""
+    """Return the paths of the course's template parts, then nbgrader's. With these parts a grading page loads nothing from other sites."""
     return [str(TEMPLATES / "course_formgrade"), *_template_paths("formgrade", STOCK_TEMPLATES)]
 
 

@@ -186,7 +186,7 @@ def _drawn_seed() -> int:
 
 @functools.cache
 def _canaries(slug: str, seed: int, course: str) -> None:
-    """Grade the canaries once a process, and again after a change to the course."""
+    """Grade the canaries once per process, and again after a change to the course."""
     canaries(find_day(slug), Options(seed=seed))
 
 

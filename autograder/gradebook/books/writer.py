@@ -71,7 +71,7 @@ NO_PENALTY = sql.update(NOTEBOOK).where(NOTEBOOK.c.id == sql.bindparam("of_noteb
 
 
 class DayInGradebook:
-    """A day's data from the gradebook and the release notebook, read once a run."""
+    """A day's data from the gradebook and the release notebook, read once per run."""
 
     def __init__(self, day: Day, db_url: str) -> None:
         self.release = release_notebook(day)

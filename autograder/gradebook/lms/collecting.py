@@ -238,7 +238,7 @@ class Collector:
         write_timestamp(target.parent, entry)
 
     def note_in_place(self, days: Iterable[Day] | None = None) -> list[Outcome]:
-        """Record the first sight of submissions that another program, such as nbgrader, has collected."""
+        """Record when submissions that another program collected, such as nbgrader, were first seen."""
         outcomes = []
         for task in find_tasks(self.submitted, days or syllabus()):
             who = f"{task.student}, {task.day.slug}"

@@ -96,7 +96,7 @@ def book_due_dates(root: Path, db_url: str, days: Iterable[Day]) -> None:
 class Lateness:
     """The lateness of a submission. by: the longest possible delay; said_by: the platform, nbgrader's timestamp, or the time of collecting.
 
-    unknown: the time from the due date to the first sight of the submission, if no submission time is known.
+    unknown: the time from the due date until the submission was first seen, if no submission time is known.
     Such a submission is not called late.
     collected: False if the submission was graded in its place, so that no collector has seen it.
     """

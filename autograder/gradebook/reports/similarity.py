@@ -4,7 +4,7 @@ Schleimer, Wilkerson and Aiken, Winnowing: local algorithms for document fingerp
 all names that the submission chose itself count as the same; of each WINDOW k-grams the one with the least hash is a fingerprint. So a run
 of K + WINDOW - 1 tokens that two have in common is always found, in any place and in any order of the cells.
 
-Given text is removed first: the released notebook, its hints, the course's own answers and the right versions it is certified with.
+Given text is removed first: the released notebook, its hints, the reference solutions and the correct specimens.
 K-grams that more than a certain share of the class has are removed, too. The rest is evidence for a person, and no verdict.
 """
 
