@@ -317,7 +317,7 @@ def entropy(probs):
 
 # === damage_many_deaths
 # honest: 4 of 10: softmax
-# ATTACK: adds sixty cells that each end the process, so sixty workers would rerun all cells before them. After twenty the rest is skipped, and earlier definitions count.
+# ATTACK: adds sixty cells that each end the process, so sixty workers would rerun all cells before them. After twenty workers the grader skips the remaining cells and counts the earlier definitions.
 # %% notebook
 end = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "import os\nos._exit(0)"}
 notebook["cells"] += [{**end, "id": f"end{number}"} for number in range(60)]
