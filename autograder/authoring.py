@@ -173,8 +173,8 @@ def close(
 ) -> None:
     """Fail unless `got` equals `want` within atol + rtol * |want|, elementwise; infinities must match exactly.
 
-    want: a tensor, a number, or nested lists of numbers. A number may be answered by a Python number or a
-    tensor of shape (). `dtype`, if given, is required of the answer. Otherwise any floating dtype will do. suspects: see `Suspects`.
+    want: a tensor, a number, or nested lists of numbers. If it is a number, `got` may be a Python
+    number or a tensor of shape (). dtype: the required dtype; None accepts any floating one. suspects: see `Suspects`.
     """
     if isinstance(want, int | float) and isinstance(got, int | float) and not isinstance(got, bool):
         if not _number_close(float(got), float(want), atol, rtol):

@@ -28,7 +28,7 @@ def typed_line(error: BaseException) -> str:
 
 
 class InfrastructureFault(BaseException):
-    """A fault of the grader itself. The submission is graded again, then reported for a person. It never gets a zero.
+    """A fault of the grader itself. The submission is graded again, then reported to a person. It never gets a zero.
 
     This is a BaseException, so that no `except Exception` in a check can turn the fault into a verdict.
     """

@@ -194,7 +194,7 @@ def canaries(day: Day, options: Options) -> None:
 def grade_task(task: Task, options: Options) -> Record:
     """Grade one submission and return its record. Grade it a second time after an infrastructure fault or a crash.
 
-    A second infrastructure fault is reported for a person. A crash can be the machine's fault (no memory left, a kill from outside);
+    A second infrastructure fault is reported to a person. A crash can be the machine's fault (no memory left, a kill from outside);
     a submission that ends its own process does so again.
     """
     record = grade_safely(task, options)

@@ -91,7 +91,7 @@ def start(of_class: Path, *, host: str, port: int, accounts: bool, instructor: s
 
 
 def _only_one(folder: HubFolder) -> None:
-    """Lock the class until this process, later JupyterHub, ends: a second server would end the first one's proxy."""
+    """Lock the class until this process ends, which becomes JupyterHub. A second server would end the first one's proxy."""
     lock = os.open(folder.private / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
