@@ -125,7 +125,7 @@ def show(outcome: Outcome) -> None:
         served = f"{rate.served:.0%} of the tokens in time, reference {(rate.reference + rate.again) / 2:.0%}"
         say(f"{rate.rate:g}x capacity: {served}; {rate.goodput:,.0f} tokens/s, reference {rate.reference_goodput:,.0f}")
     if outcome.divergence is not None:
-        say(f"an engine that chooses your tokens is on average at least {outcome.divergence:.4f} nats from the model")
+        say(f"mean divergence of your tokens from the model: at least {outcome.divergence:.4f} nats")
     if outcome.score is None:
         say(f"no score: {outcome.no_score}")
     else:

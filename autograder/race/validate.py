@@ -63,7 +63,7 @@ class Judge:
     def end(self) -> None:
         """Raise Disqualified if the tokens' mean divergence from the model is too large."""
         if (mean := self.divergence) is not None and mean > MOST_DIVERGENCE:
-            found = f"an engine that chooses these tokens is on average at least {mean:.4f} nats from the model"
+            found = f"the mean divergence of the tokens from the model is at least {mean:.4f} nats"
             raise Disqualified(f"{found}, more than {MOST_DIVERGENCE:g}")
 
     @property

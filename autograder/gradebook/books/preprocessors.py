@@ -139,7 +139,7 @@ class WriteVerdicts(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> Result:
         record = self.record(resources["nbgrader"]["student"], resources["nbgrader"]["assignment"])
         if record.infrastructure is not None:
-            raise RuntimeError(f"not graded, a person must look: {record.infrastructure}")
+            raise RuntimeError(f"not graded; look at it by hand: {record.infrastructure}")
         write_verdicts(nb, record, exercises_by_grade_id(release_notebook(find_day(record.slug))))
         return nb, resources
 
@@ -161,7 +161,7 @@ class WriteVerdicts(NbGraderPreprocessor):
             forkserver_pool.require_safe()
             _canaries(task.day.slug, options.seed, verdict_inputs.of_day(task.day))
         except InfrastructureFault as fault:  # nbgrader catches exceptions only
-            raise RuntimeError(f"not graded, a person must look: {fault}") from None
+            raise RuntimeError(f"not graded; look at it by hand: {fault}") from None
         return grade_one(task, options, records)
 
 
