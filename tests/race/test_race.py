@@ -582,7 +582,7 @@ def test_words_that_come_again_are_no_answer_unasked(model: Model, asked: list[A
         return token
 
     monkeypatch.setattr(validate, "FURTHEST", math.inf)
-    with pytest.raises(Disqualified, match="is on average at least"):
+    with pytest.raises(Disqualified, match="from the model is at least"):
         distance(model, answered(load_model("tiny"), asked[:16], again))
 
 
