@@ -159,7 +159,7 @@ def test_the_sum_mended_after_the_softmax_passes_all_visible_checks_but_one() ->
 def test_a_larger_base_keeps_more_pairs_inside_one_turn() -> None:
     inside = {base: sum(8192 * base ** (-2 * j / 64) < 2 * math.pi for j in range(32)) for base in (1e4, 1e5)}
     assert inside == {1e4: 7, 1e5: 12}
-    assert "12 pairs in place of 7" in LESSON
+    assert "12 pairs instead of 7" in LESSON
 
 
 def test_keys_and_values_outgrow_the_weights() -> None:

@@ -101,7 +101,7 @@ def test_the_lesson_quotes_them() -> None:
         "sixteen products are 30,480 and fit; 32 are 60,960 and do not": (widths["sixteen"] == 30480, widths["group"] == 60960),
         "2 · 30 · 3 · (64 + 2) = **11,880** bytes": size["cache"] == 11880,
         "2 · 30 · 3 · 64 · 4 = 46,080: 3.88 times": round(size["cache_float32"] / size["cache"], 2) == 3.88,
-        "8,192 tokens: 97 MB, as much as all weights in the file, in place of 377 MB": (
+        "8,192 tokens: 97 MB, as much as all weights in the file, instead of 377 MB": (
             round(8192 * 11880 / 1e6) == 97 == round(size["file"] / 1e6), round(8192 * 46080 / 1e6) == 377),
         "(23,040 bytes a token against 11,880)": 2 * 30 * 3 * 64 * 2 == 23040,
         "int16 makes -4,576 of it": (60960 + 32768) % 65536 - 32768 == -4576,

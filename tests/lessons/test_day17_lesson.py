@@ -139,7 +139,7 @@ def test_the_lesson_quotes_them() -> None:
             [round(x, 2) for x in big["one_shot_times"]] == [7.48, 6.62, 3.64] == [round(one / one_shot_step(each), 2) for each in THREE]),
         "one cannot hold the model, two cannot hold the conversations": (140 > 80, 70 < 80 < 70 + 32 * 4096 * 163_840 / 1e9),
         "41.79 ms of reading, as on one GPU": round(big["one_gpu_ms"], 2) == 41.79,
-        "each stage stands still in two: **50 %**": pipeline_bubble(3, 2) == 0.5,
+        "each stage is idle in two: **50 %**": pipeline_bubble(3, 2) == 0.5,
         "(1024, 1024) and (4096, 256)": (column_shard(stored, 0, 4).shape, row_shard(stored, 0, 4).shape) == ((1024, 1024), (4096, 256)),
         "8 to 11 read head **2**": heads(32, 8, 16)[5] == heads(32, 8, 16)[4] == 2 != heads(32, 8, 16)[6],
         "2, 5 and 10. (4 and 8 divide 40": fits(40, 10, 17_920) == [2, 5, 10],
