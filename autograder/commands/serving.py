@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..base.errors import CourseError
+
+if TYPE_CHECKING:
+    from course.kit.serving.access import Access
 
 
 def register(app: typer.Typer) -> None:
@@ -44,30 +47,37 @@ def serve(
         raise CourseError(f"DTYPE must be auto or float32, got {dtype}")
     if route is not None and replicas == 1:
         raise CourseError("ROUTE chooses between replicas: add REPLICAS=2 (--replicas 2), or leave ROUTE out")
-    key = os.environ.get("VLLM_API_KEY") if api_key is None else api_key
-    check_access(key, cors or ())
+    access = access_rules(host, api_key, cors or (), routed=fd is not None)
     if replicas > 1:
         from ..serving.replicas import serve_replicas
 
         each = {"model": model, "engine": engine, "dtype": dtype or "float32", "rows": rows, "waiting": waiting, "patience": patience}
         options = [word for name, value in {**each, "max-len": max_len}.items() if value is not None for word in (f"--{name}", str(value))]
         options += [word for origin in cors or () for word in ("--cors", origin)]
-        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning", key=key))
+        raise typer.Exit(serve_replicas(replicas, options, host=host, port=port, route=route or "beginning", key=access.key))
     from ..serving.server import serve as run
 
     status = run(
         model=model, host=host, port=port, fd=fd, mine=engine == "mine", dtype=dtype or "auto", rows=rows, max_waiting=waiting,
-        max_len=max_len, patience=patience, key=key, origins=cors or (),
+        max_len=max_len, patience=patience, access=access,
     )  # fmt: skip
     raise typer.Exit(status)
 
 
-def check_access(key: str | None, origins: Sequence[str]) -> None:
-    """Raise CourseError for a key or an origin that no client could send."""
-    from course.kit.serving.access import Access
+def access_rules(host: str, key: str | None, origins: Sequence[str], *, routed: bool) -> Access:
+    """Return the rules for who may use the server. Raises CourseError for a key or an origin that no client could send.
+
+    key: the option; the environment's key if it is None. routed: whether the server is a replica behind a router.
+    """
+    from course.kit.serving.access import KEY_VARIABLE, LOOPBACK, Access
 
     try:
-        Access(key=key, origins=tuple(origins))
+        return Access(
+            hosts=LOOPBACK if host in LOOPBACK and not routed else None,
+            key=os.environ.get(KEY_VARIABLE) if key is None else key,
+            origins=tuple(origins),
+            routed=routed,
+        )
     except ValueError as error:
         raise CourseError(str(error)) from None
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import httpx
 
+from course.kit.serving.access import KEY_VARIABLE, LOOPBACK
 from course.kit.serving.metrics import CONTENT_TYPE
-from course.kit.serving.running import KEY_VARIABLE, LOOPBACK, CannotListen, address, announce, open_port
+from course.kit.serving.running import CannotListen, address, announce, open_port
 
 from ..base.errors import CourseError
 from ..base.wording import counted

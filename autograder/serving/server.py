@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from course.kit.errors import ModelError
 from course.kit.serving import SamplingParams
 from course.kit.serving.access import Access
 from course.kit.serving.report import FailedOutput
-from course.kit.serving.running import LOOPBACK, CannotListen, address, announce, open_port
+from course.kit.serving.running import CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server
 from solutions import serving
@@ -41,12 +41,12 @@ NUMBERS: dict[str, Kind] = {"auto": "auto", "float32": torch.float32}
 
 def serve(
     *, model: str, host: str, port: int, fd: int | None, mine: bool, dtype: str, rows: int, max_waiting: int, max_len: int | None,
-    patience: float, key: str | None = None, origins: Sequence[str] = (),
+    patience: float, access: Access,
 ) -> int:  # fmt: skip
     """Serve until a signal. Return the exit status. Raises CourseError, one line with the remedy.
 
     fd: the descriptor of a socket that already listens, used instead of host and port. The process that opened it announces the address.
-    dtype: one of NUMBERS. key, origins: as in `Access`.
+    dtype: one of NUMBERS.
     """
     try:
         # first: a user who has to name another port need not wait for a model
@@ -73,11 +73,10 @@ def serve(
             values = " and ".join(f"{name} {value:g}" for name, value in defaults.items())
             print(f"A request without {' or '.join(defaults)} gets {values}, as the model's makers advise.", flush=True)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len, defaults, version=__version__)
-        access = Access(LOOPBACK if fd is None and host in LOOPBACK else None, key, tuple(origins), routed=fd is not None)
         server = Server(core, parts(found), served, max_waiting=max_waiting, access=access)
         try:
             gc_tuning.restore()
-            said = (lambda: announce(address(opened), served.name, host, keyed=key is not None)) if fd is None else lambda: None
+            said = (lambda: announce(address(opened), served.name, host, keyed=access.key is not None)) if fd is None else lambda: None
             return run(server, opened, said, patience=patience)
         finally:
             core.close()

@@ -23,8 +23,8 @@ from autograder import __version__
 from autograder.serving.server import parts
 from course.kit import WeightsOnly, load_model, load_tokenizer
 from course.kit.serving import EchoCore
-from course.kit.serving.access import Access
-from course.kit.serving.running import LOOPBACK, Runner, address, open_port
+from course.kit.serving.access import LOOPBACK, Access
+from course.kit.serving.running import Runner, address, open_port
 from course.kit.serving.web import Served, Server
 from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore

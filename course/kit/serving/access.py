@@ -16,6 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .messages import RequestError
 
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+"""The names of this machine."""
+KEY_VARIABLE = "VLLM_API_KEY"
+"""The environment variable with the server's key. vLLM reads the same one."""
 KEYED = ("/v1/", "/tokenize", "/detokenize")
 """The beginnings of the paths that need the key, if there is one. The page, which asks for the key, is open, and so is /health."""
 
@@ -36,7 +40,7 @@ class Access:
 
     def __post_init__(self) -> None:
         if self.key is not None and not re.fullmatch(r"[!-~]+", self.key):
-            raise ValueError("the key (VLLM_API_KEY, or --api-key) must be ASCII characters without spaces, at least one")
+            raise ValueError(f"the key ({KEY_VARIABLE}, or --api-key) must be ASCII characters without spaces, at least one")
         for origin in self.origins:
             if not re.fullmatch(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", origin):
                 raise ValueError(f"--cors {origin:.80}: give a site's origin, such as https://example.org or http://localhost:3000")

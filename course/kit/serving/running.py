@@ -16,11 +16,8 @@ from collections.abc import Callable, Iterator
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .access import KEY_VARIABLE, LOOPBACK
 from .web import Server
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
-KEY_VARIABLE = "VLLM_API_KEY"
-"""The environment variable with the server's key. vLLM reads the same one."""
 
 HEAD_SECONDS = 30.0
 """The seconds that a client may take from a connection, or the answer before, to the end of its request's head."""
