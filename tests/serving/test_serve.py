@@ -280,11 +280,16 @@ def test_each_refusal_names_the_field(served, client):
 
 
 def test_a_field_of_the_other_kind_of_request_is_refused(client):
-    for body in ({"messages": ASK}, {"top_logprobs": 3}):
+    for ask, body in (
+        *((complete, {"messages": value}) for value in (ASK, False)),
+        *((complete, {"top_logprobs": value}) for value in (3, 0, False)),
+        *((chat, {"prompt": value}) for value in ("a", False)),
+        *((chat, {"echo": value}) for value in (True, 0)),
+    ):
         with pytest.raises(openai.BadRequestError) as refused:
-            complete(client, extra_body=body)
+            ask(client, extra_body=body)
         (name,) = body
-        assert (refused.value.param, refused.value.code) == (name, "unsupported_parameter")
+        assert (refused.value.param, refused.value.code) == (name, "unsupported_parameter"), body
 
 
 def test_more_tokens_than_there_is_room_for_are_as_many_as_there_is_room_for(served, client):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .messages import RequestError
-from .requests import unicode
+from .requests import flag, unicode
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read_extras(body: dict[str, Any], vocab_size: int, max_tokens: int) -> Extra
         frequency_penalty=_number(body, "frequency_penalty", 0.0, "from -2 to 2", lambda x: -2 <= x <= 2),
         logit_bias=_bias(body.get("logit_bias"), vocab_size),
         stop_token_ids=_stop_token_ids(body.get("stop_token_ids"), vocab_size),
-        ignore_eos=_ignore_eos(body.get("ignore_eos")),
+        ignore_eos=flag(body, "ignore_eos"),
         min_tokens=_min_tokens(body.get("min_tokens"), max_tokens),
         salt=_salt(body.get("cache_salt")),
     )
@@ -102,12 +102,6 @@ def _stop_token_ids(value: Any, vocab_size: int) -> tuple[int, ...]:
             message = f"stop_token_ids: token {token!r:.60} is not one of this model's, 0 to {vocab_size - 1}"
             raise RequestError(message, param="stop_token_ids")
     return tuple(sorted(set(value)))
-
-
-def _ignore_eos(value: Any) -> bool:
-    if value is not None and not isinstance(value, bool):
-        raise RequestError(f"ignore_eos must be true or false, got {value!r:.60}", param="ignore_eos")
-    return bool(value)
 
 
 def _min_tokens(value: Any, max_tokens: int) -> int:

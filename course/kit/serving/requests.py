@@ -38,8 +38,11 @@ READ = frozenset({
     "top_logprobs", "stream", "stream_options", "top_k", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
     "frequency_penalty", "logit_bias", "stop_token_ids", "ignore_eos", "min_tokens", "cache_salt", "echo",
 })  # fmt: skip
-OTHERS_FIELDS: dict[bool, tuple[str, ...]] = {True: ("prompt", "echo"), False: ("messages", "top_logprobs")}
-"""{whether a request is a chat: fields of the other kind of request, which would be ignored}."""
+OTHERS_FIELDS: dict[bool, dict[str, tuple[Any, ...]]] = {
+    True: {"prompt": (), "echo": (False,)},
+    False: {"messages": (), "top_logprobs": ()},
+}
+"""{whether a request is a chat: fields of the other kind of request, which would be ignored, each with the values that ask for nothing}."""
 NO_MATTER = frozenset({
     "user", "store", "metadata", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "parallel_tool_calls",
 })  # fmt: skip
@@ -83,15 +86,20 @@ def check_fields(body: dict[str, Any], model: str, *, chat: bool) -> None:
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
     for name, harmless in NOT_DONE.items():
-        if body.get(name) is not None and body[name] not in harmless:
+        if asks(body.get(name), harmless):
             raise RequestError(f"{name} is not supported", param=name, code="unsupported_parameter")
-    for name in OTHERS_FIELDS[chat]:
-        if body.get(name) is not None and body[name] is not False:
+    for name, harmless in OTHERS_FIELDS[chat].items():
+        if asks(body.get(name), harmless):
             other = "/v1/completions" if chat else "/v1/chat/completions"
             raise RequestError(f"{name} is a field of {other}", param=name, code="unsupported_parameter")
     require_known(body, READ | NOT_DONE.keys() | NO_MATTER)
     options = body.get("stream_options")
     require_known(options if isinstance(options, dict) else {}, {"include_usage", "include_obfuscation"}, "stream_options.")
+
+
+def asks(value: Any, harmless: tuple[Any, ...]) -> bool:
+    """Return True if a field's value is neither null nor one of the values that ask for nothing. false is not 0, and true is not 1."""
+    return value is not None and not any(type(value) is type(each) and value == each for each in harmless)
 
 
 def require_known(given: Mapping[str, Any], known: AbstractSet[str], before: str = "") -> None:
@@ -128,12 +136,12 @@ def as_contract(body: dict[str, Any], *, chat: bool, room: int, defaults: Mappin
     return made
 
 
-def echoes(body: dict[str, Any]) -> bool:
-    """Return True if a completion's text must begin with its prompt. Raises RequestError."""
-    echo = body.get("echo")
-    if not isinstance(echo, bool | None):
-        raise RequestError(f"echo must be true or false, got {echo!r:.60}", param="echo")
-    return bool(echo)
+def flag(body: dict[str, Any], name: str) -> bool:
+    """Return a field that is true or false, false if it is missing or null. Raises RequestError for any other value."""
+    value = body.get(name)
+    if not isinstance(value, bool | None):
+        raise RequestError(f"{name} must be true or false, got {value!r:.60}", param=name)
+    return bool(value)
 
 
 def only_echoes(body: dict[str, Any]) -> bool:

@@ -33,7 +33,7 @@ from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
 from .report import Report
-from .requests import as_contract, asked, check_fields, echoes, only_echoes, prompt_ids, read_body, require_known, unknown_model
+from .requests import as_contract, asked, check_fields, flag, only_echoes, prompt_ids, read_body, require_known, unknown_model
 from .shapes import Answer
 
 PAGE = Path(__file__).with_name("chat.html")
@@ -241,7 +241,7 @@ class Server:
         extras = read_extras(body, served.vocab_size, params.max_tokens)
         if extras != Extras() and not hasattr(self.core, "extras"):
             raise without_extras(extras)
-        echo = not chat and echoes(body)
+        echo = not chat and flag(body, "echo")
         report = Report(prompt_top=params.logprobs if echo else None)
         if report.prompt_top is not None and not hasattr(self.core, "reports"):
             raise RequestError("echo with logprobs is not supported by this engine", param="echo", code="unsupported_parameter")
