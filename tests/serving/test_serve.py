@@ -663,6 +663,15 @@ def test_a_page_that_calls_this_machine_by_a_name_of_its_own_is_refused(served):
             assert httpx.get(f"{served.base}{path}", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
 
 
+def test_a_refused_request_for_an_answer_is_counted(served):
+    refused = 'fpt_requests_total{status="403"}'
+    before = served.metrics().get(refused, 0)
+    for header in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+        assert httpx.post(f"{served.base}/v1/completions", json={"prompt": "O"}, headers=header).status_code == 403
+        assert httpx.get(f"{served.base}/v1/models", headers=header).status_code == 403  # asks for no answer
+    assert served.metrics()[refused] == before + 2
+
+
 def test_without_the_key_nobody_is_answered_but_health_and_the_page(served):
     with running(tiny(), key="sesame") as locked:
         body = {"prompt": "O", "max_tokens": 1}
@@ -685,6 +694,8 @@ def test_without_the_key_nobody_is_answered_but_health_and_the_page(served):
             assert httpx.post(f"{locked.base}/v1/completions", headers={"Authorization": right}, json=body).status_code == 200
         with pytest.raises(openai.AuthenticationError):
             chat(locked.client())
+        refused = locked.metrics()['fpt_requests_total{status="401"}']
+        assert refused == 2 * 11 + 1  # requests for an answer: two addresses without the right key, and the client's
         opened = locked.client(api_key="sesame")
         assert chat(opened).choices[0].message.content == chat(served.client()).choices[0].message.content
         assert len(list(chat(opened, stream=True))) > 10

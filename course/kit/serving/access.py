@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Container
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -22,6 +22,10 @@ KEY_VARIABLE = "VLLM_API_KEY"
 """The environment variable with the server's key. vLLM reads the same one."""
 KEYED = ("/v1/", "/tokenize", "/detokenize")
 """The beginnings of the paths that need the key, if there is one. The page, which asks for the key, is open, and so is /health."""
+
+
+Refused = Callable[[Scope, int], None]
+"""A function that gets each refused request and its status."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ class Access:
             if not re.fullmatch(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]+)?", origin):
                 raise ValueError(f"--cors {origin:.80}: give a site's origin, such as https://example.org or http://localhost:3000")
 
-    def middleware(self) -> list[Middleware]:
-        """Return the rules as an application's middleware, outermost first."""
-        rules = [Middleware(OnlyOwnPages, hosts=self.hosts, origins=self.origins)]
+    def middleware(self, refused: Refused) -> list[Middleware]:
+        """Return the rules as an application's middleware, outermost first. refused: called for each request that a rule refuses."""
+        rules = [Middleware(OnlyOwnPages, hosts=self.hosts, origins=self.origins, refused=refused)]
         if self.origins:
             rules.append(
                 Middleware(
@@ -56,7 +60,7 @@ class Access:
                 )
             )  # fmt: skip
         if self.key is not None:
-            rules.append(Middleware(OnlyWithKey, key=self.key))
+            rules.append(Middleware(OnlyWithKey, key=self.key, refused=refused))
         return rules
 
 
@@ -71,16 +75,17 @@ class OnlyOwnPages:
     Host is then that domain name. The page can also send a cross-site request. Origin then differs from Host. Programs send no Origin.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Container[str] | None, origins: Container[str]) -> None:
-        self.app, self.hosts, self.origins = app, hosts, origins
+    def __init__(self, app: ASGIApp, hosts: Container[str] | None, origins: Container[str], refused: Refused) -> None:
+        self.app, self.hosts, self.origins, self.refused = app, hosts, origins, refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or (error := self.refused(scope["method"], Headers(scope=scope))) is None:
+        if scope["type"] != "http" or (error := self.error(scope["method"], Headers(scope=scope))) is None:
             await self.app(scope, receive, send)
         else:
+            self.refused(scope, error.status)
             await JSONResponse(error.body, error.status)(scope, receive, send)
 
-    def refused(self, method: str, headers: Headers) -> RequestError | None:
+    def error(self, method: str, headers: Headers) -> RequestError | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self.hosts is not None and without_port(host) not in self.hosts:
             return RequestError(f"this server is not called {host!r:.100}: use 127.0.0.1 or localhost", status=403, code="unknown_host")
@@ -100,11 +105,12 @@ def without_port(host: str) -> str:
 class OnlyWithKey:
     """Middleware that refuses requests for an answer without the key, sent as `Authorization: Bearer KEY`."""
 
-    def __init__(self, app: ASGIApp, key: str) -> None:
-        self.app, self.digest = app, digest(key)
+    def __init__(self, app: ASGIApp, key: str, refused: Refused) -> None:
+        self.app, self.digest, self.refused = app, digest(key), refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(KEYED) and not self.admits(Headers(scope=scope).get("authorization", "")):
+            self.refused(scope, 401)
             error = RequestError("send the server's key: Authorization: Bearer KEY", status=401, code="invalid_api_key")
             await JSONResponse(error.body, error.status, headers={"WWW-Authenticate": "Bearer"})(scope, receive, send)
         else:

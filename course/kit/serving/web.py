@@ -48,6 +48,8 @@ PAGE_HEADERS = {
 CLIENT_LEFT = 499
 """The status of a client that left before there was an answer, as in nginx; only /metrics shows it."""
 RETRY_AFTER_SECONDS = 1
+ANSWERED = CHAT, COMPLETION = "/v1/chat/completions", "/v1/completions"
+"""The addresses of requests for an answer."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,13 @@ class Server:
                 Route("/metrics", self.tell_metrics),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.model),
-                Route("/v1/chat/completions", functools.partial(self.answer, chat=True), methods=["POST"]),
-                Route("/v1/completions", functools.partial(self.answer, chat=False), methods=["POST"]),
+                Route(CHAT, functools.partial(self.answer, chat=True), methods=["POST"]),
+                Route(COMPLETION, functools.partial(self.answer, chat=False), methods=["POST"]),
                 Route("/tokenize", functools.partial(self.count, self.tokenized), methods=["POST"]),
                 Route("/detokenize", functools.partial(self.count, self.detokenized), methods=["POST"]),
             ],
             exception_handlers={HTTPException: no_such_route, Exception: unexpected},
-            middleware=access.middleware(),
+            middleware=access.middleware(self.count_refused),
             lifespan=self.lifespan,
         )
 
@@ -206,6 +208,11 @@ class Server:
         return {"prompt": text, "content": text}
 
     # Answers
+
+    def count_refused(self, scope: Scope, status: int) -> None:
+        """Count a request for an answer that the rules for access refused."""
+        if scope["method"] == "POST" and scope["path"] in ANSWERED:
+            self.metrics.requests.labels(str(status)).inc()
 
     async def answer(self, request: Request, *, chat: bool) -> Response:
         """Answer a request, whole or as a stream, and count the status."""
