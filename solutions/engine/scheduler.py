@@ -29,11 +29,13 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
     """Admit waiting requests as Day 14's `admit` does.
 
     On Day 14 all texts share the pool's known blocks. In this engine only texts with the same salt share blocks, and a request that reads
-    its prompt takes over none.
+    its prompt takes over none. And a request waits while another one reads the same prompt, so this prompt is read only once.
     """
     while scheduler.waiting and len(scheduler.running) < scheduler.max_running and plan.num_tokens < scheduler.token_budget:
         request = scheduler.waiting[0]
         assert isinstance(request, Request)
+        if shares_unread_prompt(scheduler, request):
+            break  # nobody overtakes
         if request.reads_prompt:  # logits are not in the cache
             sequence = PagedSequence(scheduler.pool, scheduler.block_size)
         else:
@@ -46,6 +48,14 @@ def admit(scheduler: Scheduler, plan: Plan) -> None:
         request.sequence = sequence
         scheduler.running.append(scheduler.waiting.pop(0))
         plan.chunks.append((request, n))
+
+
+def shares_unread_prompt(scheduler: continuous_batching.Scheduler, request: Request) -> bool:
+    """Return True if a running request is still reading this request's prompt, and will publish blocks that this one can take over."""
+    if request.reads_prompt or len(request.prompt) <= scheduler.block_size:
+        return False
+    reading = [each for each in scheduler.running if isinstance(each, Request) and not each.output]
+    return any(each.prompt == request.prompt and each.salt == request.salt for each in reading)
 
 
 def update(scheduler: Scheduler, plan: Plan, tokens: list[int]) -> list[Request]:
