@@ -30,11 +30,17 @@ class ClientLeft(Exception):
 
 
 class Reading:
-    """The pieces of one answer. started: the time of the request on time.perf_counter's clock."""
+    """The pieces of one answer.
 
-    def __init__(self, outputs: AsyncGenerator[TokenOutput, None], stream: Stream, metrics: Metrics, started: float) -> None:
+    started: the time of the request on time.perf_counter's clock, for the first answer of a request; None for all others.
+    num_prompt_tokens: the tokens of the prompt that are counted with this answer.
+    """
+
+    def __init__(
+        self, outputs: AsyncGenerator[TokenOutput, None], stream: Stream, metrics: Metrics, started: float | None, num_prompt_tokens: int
+    ) -> None:
         self._outputs, self._stream, self._metrics = outputs, stream, metrics
-        self._last, self._is_first = started, True
+        self._last, self._is_first, self._num_prompt_tokens = started, True, num_prompt_tokens
         self._first: TokenOutput | None = None
         self._prompt: Piece | None = None
         self.ended = False
@@ -78,7 +84,10 @@ class Reading:
         if isinstance(output, FailedOutput):
             raise output.error
         now = time.perf_counter()
-        (self._metrics.ttft if self._is_first else self._metrics.itl).observe(now - self._last)
+        if self._is_first:
+            self._metrics.tokens.labels("prompt").inc(self._num_prompt_tokens)
+        if self._last is not None:
+            (self._metrics.ttft if self._is_first else self._metrics.itl).observe(now - self._last)
         self._last, self._is_first = now, False
         self._metrics.tokens.labels("completion").inc()
         return output

@@ -18,6 +18,8 @@ BODY_SECONDS = 30.0
 """The seconds that a client may take to send a request's body."""
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 """The roles: {a client's role: the one that the model's template knows}."""
+MAX_N = 128
+"""The limit of answers to a prompt, as in OpenAI's API."""
 NOT_DONE: dict[str, tuple[Any, ...]] = {
     "tools": ([],),
     "tool_choice": ("none", "auto"),
@@ -26,7 +28,6 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
     "response_format": ({"type": "text"},),
     "modalities": (["text"],),
     "audio": (),
-    "best_of": (1,),
     "suffix": ("",),
 }
 """The unsupported fields of OpenAI's API, and of others' servers, that would change the answer.
@@ -34,8 +35,8 @@ NOT_DONE: dict[str, tuple[Any, ...]] = {
 Each has the values that ask for nothing.
 """
 READ = frozenset({
-    "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "logprobs",
-    "top_logprobs", "stream", "stream_options", "top_k", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
+    "model", "messages", "prompt", "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "best_of", "seed", "stop",
+    "logprobs", "top_logprobs", "stream", "stream_options", "top_k", "min_p", "typical_p", "repetition_penalty", "presence_penalty",
     "frequency_penalty", "logit_bias", "stop_token_ids", "ignore_eos", "min_tokens", "cache_salt", "echo",
 })  # fmt: skip
 OTHERS_FIELDS: dict[bool, dict[str, tuple[Any, ...]]] = {
@@ -85,7 +86,8 @@ def check_fields(body: dict[str, Any], model: str, *, chat: bool) -> None:
     asked = body.get("model")
     if asked is not None and asked != model:
         raise unknown_model(asked, model)
-    for name, harmless in NOT_DONE.items():
+    n = num_samples(body)
+    for name, harmless in {**NOT_DONE, "best_of": (n,)}.items():
         if asks(body.get(name), harmless):
             raise RequestError(f"{name} is not supported", param=name, code="unsupported_parameter")
     for name, harmless in OTHERS_FIELDS[chat].items():
@@ -95,6 +97,14 @@ def check_fields(body: dict[str, Any], model: str, *, chat: bool) -> None:
     require_known(body, READ | NOT_DONE.keys() | NO_MATTER)
     options = body.get("stream_options")
     require_known(options if isinstance(options, dict) else {}, {"include_usage", "include_obfuscation"}, "stream_options.")
+
+
+def num_samples(body: dict[str, Any]) -> int:
+    """Return the number of answers to each prompt. Raises RequestError."""
+    n = 1 if body.get("n") is None else body["n"]
+    if type(n) is not int or not 1 <= n <= MAX_N:
+        raise RequestError(f"n must be a whole number from 1 to {MAX_N}, got {n!r:.60}", param="n")
+    return n
 
 
 def asks(value: Any, harmless: tuple[Any, ...]) -> bool:
@@ -119,11 +129,13 @@ def as_contract(body: dict[str, Any], *, chat: bool, room: int, defaults: Mappin
 
     - A field of `defaults`, such as the model's temperature, has this value if the request leaves it out.
     - An empty list of stops is no stop.
+    - n is left out: each answer is a request of its own to the engine.
     - In a completion, max_completion_tokens is a name of max_tokens.
     - If the request echoes its prompt and wants no token more, one token is made, which `only_echoes` says to drop.
     - More tokens than the `room` that the prompt leaves are as many as there is room for.
     """
     made = {**defaults, **{name: value for name, value in body.items() if value is not None}}
+    made.pop("n", None)
     if made.get("stop") == []:
         del made["stop"]
     if not chat and "max_completion_tokens" in made:
@@ -158,18 +170,27 @@ def unknown_model(asked: Any, model: str) -> RequestError:
 RenderChat = Callable[[list[dict[str, str]]], str]
 
 
+def prompts_of(body: dict[str, Any], *, chat: bool) -> dict[str, Any]:
+    """Return {the name of a prompt in errors: the prompt as it was sent}: a chat's messages, or a completion's one or several prompts."""
+    if chat:
+        return {"messages": body.get("messages")}
+    prompt = body.get("prompt")
+    if not isinstance(prompt, list) or not prompt or not isinstance(prompt[0], str | list):
+        return {"prompt": prompt}
+    return {"prompt": prompt[0]} if len(prompt) == 1 else {f"prompt[{i}]": each for i, each in enumerate(prompt)}
+
+
 def prompt_ids(
-    body: dict[str, Any], *, chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
+    prompt: Any, param: str, *, chat: bool, tokenizer: Tokenizer, vocab_size: int, max_len: int, render_chat: RenderChat
 ) -> list[int]:
-    """Return the token ids, fewer than max_len, of a request's prompt or of its messages as one text.
+    """Return the token ids, fewer than max_len, of one prompt, or of a chat's messages as one text. param: its name in errors.
 
     Raises RequestError with the faulty field.
     """
-    param = "messages" if chat else "prompt"
     if chat:
-        ids = encoded(render_chat(conversation(body.get("messages"))), tokenizer, max_len, param)
+        ids = encoded(render_chat(conversation(prompt)), tokenizer, max_len, param)
     else:
-        ids = completion_ids(body.get("prompt"), tokenizer, vocab_size, max_len)
+        ids = completion_ids(prompt, param, tokenizer, vocab_size, max_len)
     if len(ids) >= max_len:
         raise too_long(f"{len(ids):,} tokens", max_len, param)
     return ids
@@ -191,18 +212,16 @@ def encoded(text: str, tokenizer: Tokenizer, max_len: int, param: str) -> list[i
     return tokenizer.encode(text)
 
 
-def completion_ids(prompt: Any, tokenizer: Tokenizer, vocab_size: int, max_len: int) -> list[int]:
+def completion_ids(prompt: Any, param: str, tokenizer: Tokenizer, vocab_size: int, max_len: int) -> list[int]:
     """Return the tokens of a text; return token ids unchanged."""
-    if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
-        prompt = prompt[0]
     if isinstance(prompt, list) and prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
         wrong = next((token for token in prompt if not 0 <= token < vocab_size), None)
         if wrong is not None:
-            raise RequestError(f"token {wrong} of prompt is not one of this model's, 0 to {vocab_size - 1}", param="prompt")
+            raise RequestError(f"token {wrong} of {param} is not one of this model's, 0 to {vocab_size - 1}", param=param)
         return prompt
     if not isinstance(prompt, str) or not prompt:
-        raise RequestError(f"prompt must be a non-empty string or list of token ids, got {prompt!r:.60}", param="prompt")
-    return encoded(unicode(prompt, "prompt"), tokenizer, max_len, "prompt")
+        raise RequestError(f"{param} must be a non-empty string or list of token ids, got {prompt!r:.60}", param=param)
+    return encoded(unicode(prompt, param), tokenizer, max_len, param)
 
 
 def conversation(messages: Any) -> list[dict[str, str]]:

@@ -21,6 +21,8 @@ LEAST_LOGPROB = -9999.0
 class Piece:
     """A piece of an answer: a text, and its tokens. finish_reason: None unless it is the last piece. echoed: whether it is the prompt.
 
+    index: the number of its choice.
+
     Some tokens have no text yet: a part of a character, the beginning of a possible stop string. Such a token is in the first piece whose
     text includes it, so the pieces together have each token once.
     """
@@ -29,14 +31,16 @@ class Piece:
     tokens: list[TokenOutput]
     finish_reason: str | None
     echoed: bool = False
+    index: int = 0
 
 
 @dataclass
 class Answer:
-    """One answer: its id and the JSON of its pieces.
+    """The answer to one request: its id and the JSON of the pieces of its choices.
 
-    num_tokens counts the generated tokens, and num_cached the prompt's tokens that were found in the cache; None if the client is not told.
-    The offset is in characters.
+    n: the number of choices. num_prompt_tokens counts each prompt once, and num_tokens the generated tokens of all choices. reports: for
+    each prompt, the report with the number of its tokens that were found in the cache; none if the client is not told. The offsets are in
+    characters, one for each choice.
     """
 
     id: str
@@ -47,26 +51,34 @@ class Answer:
     params: SamplingParams
     num_prompt_tokens: int
     num_tokens: int = 0
-    num_cached: int | None = None
-    _offset: int = field(default=0, repr=False)
+    n: int = 1
+    reports: Sequence[Report] = ()
+    _offsets: dict[int, int] = field(default_factory=dict, repr=False)
 
     def whole(self, pieces: Sequence[Piece]) -> dict[str, Any]:
         """Return the whole answer in one object."""
+        self.num_tokens = sum(len(piece.tokens) for piece in pieces if not piece.echoed)
+        choices: dict[int, list[Piece]] = {}
+        for piece in pieces:
+            choices.setdefault(piece.index, []).append(piece)
+        return {**self._head(), "choices": [self._joined(choices[index]) for index in sorted(choices)], "usage": self.usage()}
+
+    def _joined(self, pieces: list[Piece]) -> dict[str, Any]:
+        """Return a whole choice."""
         text = "".join(piece.text for piece in pieces)
         tokens = [token for piece in pieces for token in piece.tokens]
-        self.num_tokens = sum(len(piece.tokens) for piece in pieces if not piece.echoed)
         said = {"message": {"role": "assistant", "content": text}} if self.chat else {"text": text}
-        return {**self._head(), "choices": [self._choice(said, tokens, pieces[-1].finish_reason)], "usage": self.usage()}
+        return self._choice(pieces[-1].index, said, tokens, pieces[-1].finish_reason)
 
-    def opening(self) -> dict[str, Any]:
-        """Return a chat's first chunk, with the role."""
-        return self._chunk([self._choice({"delta": {"role": "assistant", "content": ""}}, None, None)])
+    def opening(self, index: int) -> dict[str, Any]:
+        """Return the first chunk of a chat's choice, with the role."""
+        return self._chunk([self._choice(index, {"delta": {"role": "assistant", "content": ""}}, None, None)])
 
     def chunk(self, piece: Piece) -> dict[str, Any]:
         """Return the chunk of one piece."""
         self.num_tokens += 0 if piece.echoed else len(piece.tokens)
         said = {"delta": {"content": piece.text} if piece.text else {}} if self.chat else {"text": piece.text}
-        return self._chunk([self._choice(said, piece.tokens, piece.finish_reason)])
+        return self._chunk([self._choice(piece.index, said, piece.tokens, piece.finish_reason)])
 
     def echo(self, ids: Sequence[int], report: Report, *, alone: bool) -> Piece:
         """Return the prompt as a piece, with the report's log-probabilities. alone: whether nothing follows it."""
@@ -81,7 +93,8 @@ class Answer:
     def usage(self) -> dict[str, Any]:
         """Return the token counts. All generated tokens count, including the EOS and the tokens of a stop string."""
         prompt, made = self.num_prompt_tokens, self.num_tokens
-        cached = {} if self.num_cached is None else {"prompt_tokens_details": {"cached_tokens": self.num_cached}}
+        counts = [report.num_cached for report in self.reports if report.num_cached is not None]
+        cached = {"prompt_tokens_details": {"cached_tokens": sum(counts)}} if counts else {}
         return {"prompt_tokens": prompt, "completion_tokens": made, "total_tokens": prompt + made, **cached}
 
     def _head(self, chunk: bool = False) -> dict[str, Any]:
@@ -91,11 +104,13 @@ class Answer:
     def _chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
         return {**self._head(chunk=True), "choices": choices, **({"usage": None} if self.params.include_usage else {})}
 
-    def _choice(self, said: dict[str, Any], tokens: list[TokenOutput] | None, finish_reason: str | None) -> dict[str, Any]:
+    def _choice(
+        self, index: int, said: dict[str, Any], tokens: list[TokenOutput] | None, finish_reason: str | None
+    ) -> dict[str, Any]:
         logprobs = None
         if tokens is not None and self.params.logprobs is not None:
-            logprobs = {"content": [self._token(token) for token in tokens], "refusal": None} if self.chat else self._columns(tokens)
-        return {"index": 0, **said, "logprobs": logprobs, "finish_reason": finish_reason}
+            logprobs = {"content": [self._token(token) for token in tokens], "refusal": None} if self.chat else self._columns(index, tokens)
+        return {"index": index, **said, "logprobs": logprobs, "finish_reason": finish_reason}
 
     # A chat's log probabilities: an object for each token
 
@@ -110,12 +125,13 @@ class Answer:
 
     # A completion's: a column for each kind of thing
 
-    def _columns(self, tokens: list[TokenOutput]) -> dict[str, Any]:
+    def _columns(self, index: int, tokens: list[TokenOutput]) -> dict[str, Any]:
         names = [self._name(token.token_id) for token in tokens]
-        offsets = []
+        offsets, at = [], self._offsets.get(index, 0)
         for token in tokens:
-            offsets.append(self._offset)
-            self._offset += sum(byte & 0xC0 != 0x80 for byte in self.tokenizer.token_bytes(token.token_id))  # characters that begin in it
+            offsets.append(at)
+            at += sum(byte & 0xC0 != 0x80 for byte in self.tokenizer.token_bytes(token.token_id))  # characters that begin in it
+        self._offsets[index] = at
         return {
             "tokens": names,
             "token_logprobs": [None if math.isnan(token.logprob) else max(token.logprob, LEAST_LOGPROB) for token in tokens],

@@ -26,6 +26,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ..models.tokenizer import Tokenizer
 from .access import ANYBODY, Access
+from .choices import Choices, Prompt, with_seed
 from .core import Core
 from .endings import text_stream
 from .extras import Extras, read_extras
@@ -33,8 +34,20 @@ from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
 from .report import Report
-from .requests import as_contract, asked, check_fields, flag, only_echoes, prompt_ids, read_body, require_known, unknown_model
-from .shapes import Answer
+from .requests import (
+    as_contract,
+    asked,
+    check_fields,
+    flag,
+    num_samples,
+    only_echoes,
+    prompt_ids,
+    prompts_of,
+    read_body,
+    require_known,
+    unknown_model,
+)
+from .shapes import Answer, Piece
 
 PAGE = Path(__file__).with_name("chat.html")
 PAGE_HEADERS = {
@@ -87,7 +100,7 @@ class Server:
 
     def __init__(self, core: Core, parts: Parts, served: Served, *, max_waiting: int, access: Access = ANYBODY) -> None:
         self.core, self.parts, self.served, self.access = core, parts, served, access
-        self.engine = parts.AsyncEngine(core, max_waiting)
+        self.engine, self.max_waiting = parts.AsyncEngine(core, max_waiting), max_waiting
         self.metrics = Metrics(core)
         self.num_open = 0
         self.draining = False
@@ -191,12 +204,12 @@ class Server:
         given = [name for name in ("prompt", "content", "messages") if body.get(name) is not None]
         if len(given) != 1:
             raise RequestError("give exactly one of prompt, content and messages", param=given[-1] if given else "prompt")
-        served = self.served
-        ids = prompt_ids(
-            {"prompt": body.get("content"), **body}, chat=given == ["messages"], tokenizer=served.tokenizer, vocab_size=served.vocab_size,
-            max_len=served.max_len, render_chat=self.parts.render_chat,
-        )  # fmt: skip
-        return {"tokens": ids, "count": len(ids), "max_model_len": served.max_len}
+        chat = given == ["messages"]
+        prompts = prompts_of({"prompt": body.get("content"), **body}, chat=chat)
+        if len(prompts) > 1:
+            raise RequestError("prompt must be one text or list of token ids", param="prompt")
+        [ids] = self._encoded(prompts, chat)
+        return {"tokens": ids, "count": len(ids), "max_model_len": self.served.max_len}
 
     def detokenized(self, body: dict[str, Any]) -> dict[str, Any]:
         """Return the text of token ids, as `prompt` and as `content`."""
@@ -237,50 +250,86 @@ class Server:
     async def _answer(self, request: Request, chat: bool, started: float) -> Response:
         body = await read_body(request)
         check_fields(body, self.served.name, chat=chat)
-        served, parts = self.served, self.parts
+        prompts, n = prompts_of(body, chat=chat), num_samples(body)
+        count = len(prompts) * n
+        if count > self.max_waiting:
+            message = f"a request for {count} answers does not fit into this server's queue of {self.max_waiting}: send several requests"
+            raise RequestError(message, param="prompt" if len(prompts) > 1 else "n")
         # In a thread: a long prompt would keep everybody else's tokens waiting.
-        ids = await asyncio.to_thread(
-            prompt_ids, body, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, max_len=served.max_len,
-            render_chat=parts.render_chat,
-        )  # fmt: skip
-        room = served.max_len - len(ids)
-        params = parts.parse_params(as_contract(body, chat=chat, room=room, defaults=served.defaults), chat=chat, room=room)
-        extras = read_extras(body, served.vocab_size, params.max_tokens)
-        if extras != Extras() and not hasattr(self.core, "extras"):
-            raise without_extras(extras)
-        echo = not chat and flag(body, "echo")
-        report = Report(prompt_top=params.logprobs if echo else None)
-        if report.prompt_top is not None and not hasattr(self.core, "reports"):
-            raise RequestError("echo with logprobs is not supported by this engine", param="echo", code="unsupported_parameter")
+        encoded = await asyncio.to_thread(self._encoded, prompts, chat)
+        asked = [self._prompt(ids, body, chat) for ids in encoded]
+        # The engine itself refuses a single answer that does not fit into the queue.
+        if count > 1 and not self.draining and self.core.num_waiting + count > self.max_waiting:
+            message = f"{self.core.num_waiting} requests wait already, and {count} more do not fit: try again later"
+            raise RequestError(message, status=429, code="queue_full", kind="rate_limit_error")
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
-        answer = Answer(name, int(time.time()), served.name, chat, served.tokenizer, params, len(ids))
-        stream = text_stream(parts.TextStream, served.tokenizer, params, extras)
-        if extras != Extras():
-            self.core.extras[name] = extras  # type: ignore[attr-defined]
-        if hasattr(self.core, "reports"):
-            self.core.reports[name] = report
-        reading = Reading(self.engine.generate(name, ids, params), stream, self.metrics, started)
+        # The counts of cached tokens tell what requests of the same salt, or of none, have asked.
+        reports = [prompt.report for prompt in asked] if asked[0].extras.salt or self._is_from_here(request) else []
+        num_prompt_tokens = sum(len(prompt.ids) for prompt in asked)
+        tokenizer, created = self.served.tokenizer, int(time.time())
+        answer = Answer(name, created, self.served.name, chat, tokenizer, asked[0].params, num_prompt_tokens, n=count, reports=reports)
+
+        def echo(i: int) -> Piece:
+            return answer.echo(asked[i].ids, asked[i].report, alone=only_echoes(body))
+
+        choices = Choices(self._readings(name, asked, n, started), n, echo if not chat and flag(body, "echo") else None)
         try:
-            await unless_client_leaves(request.receive, reading.begin())
-            self.metrics.tokens.labels("prompt").inc(len(ids))
-            if extras.salt or self._is_from_here(request):  # the count tells what requests of the same salt, or of none, have asked
-                answer.num_cached = report.num_cached
-            if echo:
-                reading.begin_with(answer.echo(ids, report, alone=only_echoes(body)))
-            if params.stream:
-                return Events(self, answer, reading)
-            pieces = await unless_client_leaves(request.receive, _all(reading))
+            await unless_client_leaves(request.receive, choices.begin())
+            if answer.params.stream:
+                return Events(self, answer, choices)
+            pieces = await unless_client_leaves(request.receive, _all(choices))
         except (ClientLeft, asyncio.CancelledError):
             self.metrics.aborted.inc()
-            await reading.close()
+            await choices.close()
             raise
         except BaseException:
-            await reading.close()
+            await choices.close()
             raise
         finally:
             for of_core in ("extras", "reports"):
-                getattr(self.core, of_core, {}).pop(name, None)  # of a request that the engine did not take
+                for place in range(count):  # of requests that the engine did not take
+                    getattr(self.core, of_core, {}).pop(f"{name}-{place}", None)
         return JSONResponse(answer.whole(pieces))
+
+    def _encoded(self, prompts: dict[str, Any], chat: bool) -> list[list[int]]:
+        """Return the token ids of each prompt. Raises RequestError."""
+        served = self.served
+        return [
+            prompt_ids(
+                prompt, param, chat=chat, tokenizer=served.tokenizer, vocab_size=served.vocab_size, max_len=served.max_len,
+                render_chat=self.parts.render_chat,
+            )
+            for param, prompt in prompts.items()
+        ]  # fmt: skip
+
+    def _prompt(self, ids: list[int], body: dict[str, Any], chat: bool) -> Prompt:
+        """Return a prompt with the settings of its answers. Raises RequestError."""
+        served, room = self.served, self.served.max_len - len(ids)
+        params = self.parts.parse_params(as_contract(body, chat=chat, room=room, defaults=served.defaults), chat=chat, room=room)
+        extras = read_extras(body, served.vocab_size, params.max_tokens)
+        if extras != Extras() and not hasattr(self.core, "extras"):
+            raise without_extras(extras)
+        report = Report(prompt_top=params.logprobs if not chat and flag(body, "echo") else None)
+        if report.prompt_top is not None and not hasattr(self.core, "reports"):
+            raise RequestError("echo with logprobs is not supported by this engine", param="echo", code="unsupported_parameter")
+        return Prompt(ids, params, extras, report)
+
+    def _readings(self, name: str, prompts: list[Prompt], n: int, started: float) -> list[Reading]:
+        """Return the readings of all choices, each with a request of its own to the engine. The first one of a prompt has its report."""
+        readings: list[Reading] = []
+        for i, prompt in enumerate(prompts):
+            for sample in range(n):
+                request_id, params = f"{name}-{i * n + sample}", with_seed(prompt.params, sample)
+                stream = text_stream(self.parts.TextStream, self.served.tokenizer, params, prompt.extras)
+                outputs = self.engine.generate(request_id, prompt.ids, params)
+                readings.append(
+                    Reading(outputs, stream, self.metrics, None if readings else started, 0 if sample else len(prompt.ids))
+                )
+                if prompt.extras != Extras():
+                    self.core.extras[request_id] = prompt.extras  # type: ignore[attr-defined]
+                if hasattr(self.core, "reports") and sample == 0:
+                    self.core.reports[request_id] = prompt.report
+        return readings
 
 
 def without_extras(extras: Extras) -> RequestError:
@@ -290,16 +339,16 @@ def without_extras(extras: Extras) -> RequestError:
     return RequestError(f"{param} is not supported", param=param, code="unsupported_parameter")
 
 
-async def _all(reading: Reading) -> list[Any]:
-    return [piece async for piece in reading.pieces()]
+async def _all(choices: Choices) -> list[Piece]:
+    return [piece async for piece in choices.pieces()]
 
 
 class Events(Response):
-    """A streamed answer, sent as server-sent events. If the client leaves, the request is ended in the engine."""
+    """A streamed answer, sent as server-sent events. If the client leaves, all choices are ended in the engine."""
 
-    def __init__(self, server: Server, answer: Answer, reading: Reading) -> None:
+    def __init__(self, server: Server, answer: Answer, choices: Choices) -> None:
         super().__init__()
-        self.server, self.answer, self.reading = server, answer, reading
+        self.server, self.answer, self.choices = server, answer, choices
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_unbuffered(message: Message) -> None:
@@ -310,17 +359,17 @@ class Events(Response):
         try:
             await self.server.parts.send_events(receive, send_unbuffered, self.events())
         finally:
-            await self.reading.close()
-            if not self.reading.ended:
+            await self.choices.close()
+            if not self.choices.ended:
                 self.server.metrics.aborted.inc()
             self.server.num_open -= 1
 
     async def events(self) -> AsyncGenerator[bytes, None]:
         event, answer = self.server.parts.sse_event, self.answer
         try:
-            if answer.chat:
-                yield event(answer.opening())
-            async for piece in self.reading.pieces():
+            for index in range(answer.n if answer.chat else 0):
+                yield event(answer.opening(index))
+            async for piece in self.choices.pieces():
                 yield event(answer.chunk(piece))
             if answer.params.include_usage:
                 yield event(answer.closing())
