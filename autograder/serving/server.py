@@ -31,6 +31,7 @@ from ..lessons import find_day, lesson
 from ..notebook.earlier import exercise_module
 from ..notebook.session import Session
 from ..notebook.workspace import notebook_path
+from .chat_template import RenderChat, renderer
 
 OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
 """The parts of a student's own server. Each is used if its checks pass."""
@@ -63,6 +64,9 @@ def serve(
         except (ModelError, NoKernels, ValueError) as error:
             raise CourseError(str(error)) from None
         print(chosen.line, flush=True)
+        render = renderer(model, chosen.tokenizer)
+        if render is not render_chat:
+            print("Conversations are written in the model's own chat template.", flush=True)
         core = EngineCore(chosen, threads=threads)
         measures = fd is None and chosen.max_len > 2 * NUM_MEASURED  # of several replicas each would take the others' time
         speed = asyncio.run(tokens_a_second(core, chosen.tokenizer.encode(SAID))) if measures else None
@@ -73,7 +77,7 @@ def serve(
             values = " and ".join(f"{name} {value:g}" for name, value in defaults.items())
             print(f"A request without {' or '.join(defaults)} gets {values}, as the model's makers advise.", flush=True)
         served = Served(model_name(model), chosen.tokenizer, chosen.config.vocab_size, chosen.max_len, defaults, version=__version__)
-        server = Server(core, parts(found), served, max_waiting=max_waiting, access=access)
+        server = Server(core, parts(found, render), served, max_waiting=max_waiting, access=access)
         try:
             gc_tuning.restore()
             said = (lambda: announce(address(opened), served.name, host, keyed=access.key is not None)) if fd is None else lambda: None
@@ -100,10 +104,10 @@ async def tokens_a_second(core: EngineCore, ids: list[int]) -> float | None:
     return (made - 1) / (time.perf_counter() - begin) if made > NUM_MEASURED // 2 else None
 
 
-def parts(own: dict[str, Any]) -> Parts:
-    """Return the course's parts, replaced by the student's own parts in `own`."""
+def parts(own: dict[str, Any], render: RenderChat = render_chat) -> Parts:
+    """Return the course's parts, replaced by the student's own parts in `own`. render: the writer of conversations."""
     given: dict[str, Callable[..., Any]] = {name: getattr(serving, name) for name in OWN}
-    return Parts(**{**given, **own}, render_chat=render_chat)
+    return Parts(**{**given, **own}, render_chat=render)
 
 
 def own_parts() -> dict[str, Any]:
