@@ -250,29 +250,29 @@ class Server:
     async def _answer(self, request: Request, chat: bool, started: float) -> Response:
         body = await read_body(request)
         check_fields(body, self.served.name, chat=chat)
-        prompts, n = prompts_of(body, chat=chat), num_samples(body)
-        count = len(prompts) * n
+        given, n = prompts_of(body, chat=chat), num_samples(body)
+        count = len(given) * n
         if count > self.max_waiting:
             message = f"a request for {count} answers does not fit into this server's queue of {self.max_waiting}: send several requests"
-            raise RequestError(message, param="prompt" if len(prompts) > 1 else "n")
+            raise RequestError(message, param="prompt" if len(given) > 1 else "n")
         # In a thread: a long prompt would keep everybody else's tokens waiting.
-        encoded = await asyncio.to_thread(self._encoded, prompts, chat)
-        asked = [self._prompt(ids, body, chat) for ids in encoded]
+        encoded = await asyncio.to_thread(self._encoded, given, chat)
+        prompts = [self._prompt(ids, body, chat) for ids in encoded]
         # The engine itself refuses a single answer that does not fit into the queue.
         if count > 1 and not self.draining and self.core.num_waiting + count > self.max_waiting:
             message = f"{self.core.num_waiting} requests wait already, and {count} more do not fit: try again later"
             raise RequestError(message, status=429, code="queue_full", kind="rate_limit_error")
         name = f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex}"
         # The counts of cached tokens tell what requests of the same salt, or of none, have asked.
-        reports = [prompt.report for prompt in asked] if asked[0].extras.salt or self._is_from_here(request) else []
-        num_prompt_tokens = sum(len(prompt.ids) for prompt in asked)
+        reports = [prompt.report for prompt in prompts] if prompts[0].extras.salt or self._is_from_here(request) else []
+        num_prompt_tokens = sum(len(prompt.ids) for prompt in prompts)
         tokenizer, created = self.served.tokenizer, int(time.time())
-        answer = Answer(name, created, self.served.name, chat, tokenizer, asked[0].params, num_prompt_tokens, n=count, reports=reports)
+        answer = Answer(name, created, self.served.name, chat, tokenizer, prompts[0].params, num_prompt_tokens, n=count, reports=reports)
 
         def echo(i: int) -> Piece:
-            return answer.echo(asked[i].ids, asked[i].report, alone=only_echoes(body))
+            return answer.echo(prompts[i].ids, prompts[i].report, alone=only_echoes(body))
 
-        choices = Choices(self._readings(name, asked, n, started), n, echo if not chat and flag(body, "echo") else None)
+        choices = Choices(self._readings(name, prompts, n, started), n, echo if not chat and flag(body, "echo") else None)
         try:
             await unless_client_leaves(request.receive, choices.begin())
             if answer.params.stream:
@@ -316,19 +316,18 @@ class Server:
 
     def _readings(self, name: str, prompts: list[Prompt], n: int, started: float) -> list[Reading]:
         """Return the readings of all choices, each with a request of its own to the engine. The first one of a prompt has its report."""
-        readings: list[Reading] = []
-        for i, prompt in enumerate(prompts):
-            for sample in range(n):
-                request_id, params = f"{name}-{i * n + sample}", with_seed(prompt.params, sample)
-                stream = text_stream(self.parts.TextStream, self.served.tokenizer, params, prompt.extras)
-                outputs = self.engine.generate(request_id, prompt.ids, params)
-                readings.append(
-                    Reading(outputs, stream, self.metrics, None if readings else started, 0 if sample else len(prompt.ids))
-                )
-                if prompt.extras != Extras():
-                    self.core.extras[request_id] = prompt.extras  # type: ignore[attr-defined]
-                if hasattr(self.core, "reports") and sample == 0:
-                    self.core.reports[request_id] = prompt.report
+        answers = [(prompt, sample, with_seed(prompt.params, sample)) for prompt in prompts for sample in range(n)]
+        streams = [text_stream(self.parts.TextStream, self.served.tokenizer, params, prompt.extras) for prompt, _, params in answers]
+        readings = []
+        for place, ((prompt, sample, params), stream) in enumerate(zip(answers, streams, strict=True)):
+            request_id = f"{name}-{place}"
+            if prompt.extras != Extras():
+                self.core.extras[request_id] = prompt.extras  # type: ignore[attr-defined]
+            if hasattr(self.core, "reports") and sample == 0:
+                self.core.reports[request_id] = prompt.report
+            outputs = self.engine.generate(request_id, prompt.ids, params)
+            num_prompt_tokens = 0 if sample else len(prompt.ids)
+            readings.append(Reading(outputs, stream, self.metrics, None if place else started, num_prompt_tokens))
         return readings
 
 
