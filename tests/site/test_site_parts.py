@@ -21,6 +21,7 @@ from nbclient import NotebookClient
 from rich.console import Console
 
 from autograder.base import cache
+from autograder.base.datafiles import hand_computed
 from autograder.base.errors import CourseError
 from autograder.base.imports import imported_files
 from autograder.checking.runner import load_checks
@@ -29,6 +30,7 @@ from autograder.notebook import workspace
 from autograder.site import (
     address,
     certification,
+    cheat_sheet,
     checks_page,
     execute,
     first_steps,
@@ -633,3 +635,19 @@ def test_the_playground_stands_in_the_page_before_any_script_has_run():
     assert "49,152 of 49,152 tokens are left" in text
     assert "A note." in text
     assert "\n\n" not in page  # a blank line would end a block of HTML in Markdown
+
+
+def test_every_ready_day_has_formulas_and_all_of_its_numbers():
+    formulas, numbers = cheat_sheet.page(), cheat_sheet.numbers_page()
+    for day in cheat_sheet.ready():
+        section = formulas.split(f"## Day {day.number} ·")[1].split("## Day")[0]
+        assert "| what | formula | check |" in section
+        assert section.count("autograder/checking/checks/") >= 1, day.topic
+        for name in hand_computed(day.topic):
+            assert f"**{name.replace('_', ' ')}.** " in numbers.split(f"## Day {day.number} ·")[1].split("## Day")[0]
+
+
+def test_no_number_names_a_check_twice():
+    for line in cheat_sheet.numbers_page().split("\n"):
+        links = re.findall(r"\[([^\]]+)\]\(", line) if line.startswith("- [") else []
+        assert len(links) == len(set(links)), line
