@@ -41,8 +41,8 @@ SLOW = {
 """The specimens for each timing check: they give the right answer, and the check should catch them."""
 WORDS = """\
 Each run starts a new worker with one version and holds it against one check. A right version must never fail, a slow one never
-pass; an inconclusive run is no verdict (grading measures it again with more rounds, then asks a person). "Ratio" is the version's processor
-time over the reference's (for growth: of the long over the short), against the limit of that run."""
+pass. An inconclusive run is not a verdict: grading measures it again with more rounds, then asks a person. "Ratio" is the version's
+processor time over the reference's (for growth: of the long over the short), against the limit of that run."""
 
 
 def busy_loop() -> None:

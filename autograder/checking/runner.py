@@ -207,7 +207,7 @@ def _verdict_of(check: Check) -> Verdict:
 
 
 def run_check(topic: str, check: Check, student: Student, *, seed: int = 0, patient: bool = False) -> Verdict:
-    """Return one check's verdict. An InfrastructureFault passes through, because it is no verdict on the student."""
+    """Return one check's verdict. An InfrastructureFault passes through, because it is not a verdict on the student."""
     verdict = _verdict_of(check)
     reason = why_skipped(topic, check, student)
     if reason is not None:

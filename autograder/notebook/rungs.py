@@ -16,7 +16,8 @@ class Rung:
     """One rung of the ladder.
 
     batch: tokens that a step makes. tokens_per_second: new tokens of all rows together. bandwidth: bytes/s needed at this speed to read the
-    weights once per step. of_bandwidth: that bandwidth divided by this machine's in a plain sum. when: seconds since 1970.
+    weights once per step. of_bandwidth: that bandwidth divided by this machine's bandwidth in a plain sum. when: seconds since
+    1970.
     """
 
     name: str

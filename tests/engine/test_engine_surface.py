@@ -342,7 +342,7 @@ def test_engines_that_cannot_be_are_refused(tiny, tmp_path):
     other.write_bytes(b"none")
     for make, line in (
         (lambda: Engine("nowhere"), "'nowhere' is not on this machine"),
-        (lambda: Engine(other), "is no GGUF file"),
+        (lambda: Engine(other), "is not a GGUF file"),
         (lambda: Engine(tiny, dtype="quantized"), "a loaded model has float weights and no blocks"),
         (lambda: Engine("tiny", dtype="quantized"), "stored as float weights, not in blocks"),
         (lambda: Engine("tiny", dtype="int4"), "dtype must be"),

@@ -211,10 +211,10 @@ def test_tokenizer_of_the_file(file: Path):
         ({"add": ("llama.attention.causal", False)}, "llama.attention.causal is False"),
         ({"add": ("split.count", 2)}, "this is part 1 of 2, the kit reads a model in one file; join them"),
         ({"add": ("tokenizer.ggml.eos_token_id", 99_999)}, "eos_token_id is 99999, but there are"),
-        ({"tensor": "blk.0.attn_q_norm.weight"}, "tensor blk.0.attn_q_norm.weight is no part of a plain Llama model"),
-        ({"tensor": "blk.7.attn_q.weight"}, "tensor blk.7.attn_q.weight is no part"),
-        ({"tensor": "blk.0.attn_q.bias"}, "tensor blk.0.attn_q.bias is no part"),
-        ({"tensor": "rope_freqs.weight"}, "tensor rope_freqs.weight is no part"),
+        ({"tensor": "blk.0.attn_q_norm.weight"}, "tensor blk.0.attn_q_norm.weight is not part of a plain Llama model"),
+        ({"tensor": "blk.7.attn_q.weight"}, "tensor blk.7.attn_q.weight is not part"),
+        ({"tensor": "blk.0.attn_q.bias"}, "tensor blk.0.attn_q.bias is not part"),
+        ({"tensor": "rope_freqs.weight"}, "tensor rope_freqs.weight is not part"),
     ],
 )
 def test_what_the_kit_does_not_run_is_named(llama, tmp_path: Path, change: dict, named: str):
@@ -273,7 +273,7 @@ def test_a_file_cut_anywhere_is_damaged_and_says_how_to_mend_it(file: Path, tmp_
 def test_bad_magic_and_version_are_named(file: Path):
     whole = file.read_bytes()
     file.write_bytes(b"GGML" + whole[4:])
-    with pytest.raises(ModelError, match="is no GGUF file"):
+    with pytest.raises(ModelError, match="is not a GGUF file"):
         load_model(file)
     file.write_bytes(whole[:4] + b"\x09" + whole[5:])
     with pytest.raises(ModelError, match="is GGUF of version 9, the kit reads 2 and 3"):

@@ -57,7 +57,7 @@ def one_engine() -> Iterator[None]:
 def check_gradebook(db_url: str) -> None:
     """Raise CourseError if the gradebook is damaged or has another version than the installed nbgrader's.
 
-    A missing gradebook is no error. The function changes nothing.
+    A missing gradebook is not an error. The function changes nothing.
     """
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError

@@ -1,6 +1,6 @@
 """The HTML that is allowed on a page that somebody with more rights opens, judged after rendering, by allow lists.
 
-A filter and a renderer can read the same source differently: `[x](javascript\\:f())` is no script until Markdown has removed the
+A filter and a renderer can read the same source differently: `[x](javascript\\:f())` is not a script until Markdown has removed the
 backslash. So the rendered page is parsed and rebuilt from known tags, attributes and addresses.
 """
 

@@ -41,7 +41,7 @@ class Processes:
         self.days: tuple[Day, ...] = ()
 
     def prepare(self, days: Iterable[Day], options: Options) -> None:
-        """Note the days. Their canaries run later, in the processes that grade, because these depend on the size of the class."""
+        """Store the days. Their canaries run later, in the grading processes, whose number depends on the size of the class."""
         self.days = tuple(days)
 
     def graded(self, tasks: Mapping[int, Task], options: Options, keep: Keep) -> Generator[tuple[int, Record]]:

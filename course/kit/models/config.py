@@ -145,7 +145,7 @@ def config_from_gguf(metadata: Mapping[str, Any], tensors: Mapping[str, Any], na
     for tensor in tensors:
         found = GGUF_TENSOR.fullmatch(tensor)
         if found is None or (found[1] is not None and int(found[1]) >= config.num_hidden_layers):
-            raise ModelError(f"{name}: tensor {tensor} is no part of a plain Llama model, the kit runs no others")
+            raise ModelError(f"{name}: tensor {tensor} is not part of a plain Llama model, and the kit runs no others")
     return config
 
 
@@ -170,7 +170,7 @@ def check(config: Config) -> Config:
 
 
 def _first(token_id: int | list[int] | None) -> int | None:
-    """Return the first end token, which the tokenizer names, where a config lists several."""
+    """Return the end token. If a config lists several, return the first, which is the tokenizer's."""
     return token_id[0] if isinstance(token_id, list) else token_id
 
 

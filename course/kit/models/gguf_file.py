@@ -45,11 +45,11 @@ class GGUFFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file. Raises ModelError for a file that is no GGUF, or that is damaged or cut short."""
+        """Open the file. Raises ModelError for a file that is not GGUF, or that is damaged or cut short."""
         self.path = path
         with open(path, "rb") as file:
             if file.read(4) != b"GGUF":
-                raise ModelError(f"{path} is no GGUF file: it does not begin with 'GGUF'; fetch it again")
+                raise ModelError(f"{path} is not a GGUF file: it does not begin with 'GGUF'; fetch it again")
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         try:
             self._read_header()

@@ -75,7 +75,7 @@ def _read_json(path: Path, name: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise ModelError(f"{name}: {path} is missing; copy the whole folder of the model again") from None
     except ValueError as error:
-        raise ModelError(f"{name}: {path} is no valid JSON ({error}); copy it again") from None
+        raise ModelError(f"{name}: {path} is not valid JSON ({error}); copy it again") from None
     if not isinstance(values, dict):
         raise ModelError(f"{name}: {path} is damaged: it has no table of names and values; copy it again")
     return values

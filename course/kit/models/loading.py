@@ -65,8 +65,8 @@ def load_blocks(name_or_path: str | Path, *, missing: Literal["raise", "none"] =
     """Return the weights of "smollm2", or of a `.gguf` file, as stored: name -> uint8 (rows, blocks in a row, bytes of a block).
 
     The result has the matrices in Q4_1 (20 bytes for 32 weights) and Q8_0 (34 bytes), without norms. Names are like "layers.3.q_proj" and
-    "embed_tokens"; rows are in the order of `load_model`'s weights. `missing` and errors are those of `load_model`. A model that is no GGUF
-    file raises ModelError, too.
+    "embed_tokens"; rows are in the order of `load_model`'s weights. `missing` and errors are those of `load_model`. A model that is not a
+    GGUF file raises ModelError, too.
     """
     found = _found(name_or_path, missing)
     if found is None:

@@ -134,7 +134,7 @@ class Tokenizer:
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes that a token adds to the text; one character may be spread over several tokens.
 
-        A token with a character that is no byte's symbol is text as it is written, as `decode` has it.
+        A token with a character that is not the symbol of a byte stands for its own text, as in `decode`.
         """
         token, bytes_of = self.id_to_token[self._checked(token_id)], self.symbol_to_byte
         if token in self._added or not bytes_of.keys() >= set(token):
