@@ -122,7 +122,7 @@ def test_the_wheel_holds_one_package_and_asks_for_what_the_course_asks_for(built
     asked = metadata.get_all("Requires-Dist")
     assert len([one for one in asked if "extra ==" not in one]) == len(project["dependencies"])
     assert {"smollm2", "serve", "class", "dev"} <= set(metadata.get_all("Provides-Extra"))
-    assert any(one.startswith("torch==2.13.0") for one in asked)
+    assert any(one.startswith("torch>=") for one in asked)
 
 
 def test_nothing_hidden_and_nothing_of_staff_is_inside(readable: Path) -> None:
