@@ -22,7 +22,7 @@ from . import render, workspace
 from .checking import as_in_grading
 
 HAS_WORKERS = hasattr(os, "fork") and hasattr(socket, "AF_UNIX")
-"""Whether this system can start workers: Linux and macOS can, Windows cannot."""
+"""True on a system that can start workers: Linux and macOS can, Windows cannot."""
 
 
 class Session:

@@ -38,10 +38,12 @@ def asked_for(extra: str | None = None) -> list[str]:
 LOCKS = {extra: lock(f"requirements{extra and '-' + extra}.lock") for extra in ("", "docs", "hub", "dev")}
 
 
-def test_torch_is_pinned_exactly_everywhere():
-    project, script, guide = ((ROOT / name).read_text() for name in ("pyproject.toml", "requirements.sh", "docs/gpu.md"))
-    (pinned,) = re.findall(r'"torch==([\d.]+)"', project)
-    assert {pins["torch"] for pins in LOCKS.values()} == {pinned}
+def test_the_locks_pin_one_torch_and_everything_that_installs_it_names_that_one():
+    script, guide, hour, wheel = (
+        (ROOT / name).read_text() for name in ("requirements.sh", "docs/gpu.md", "docs/first_hour.md", "autograder/wheel/README.md")
+    )
+    (pinned,) = {pins["torch"] for pins in LOCKS.values()}
+    assert set(re.findall(r"torch==([\d.]+)", hour)) == {pinned} == set(re.findall(r"torch==([\d.]+)", wheel))
     assert set(re.findall(r"torch==([\d.]+)", script)) == {pinned} == set(re.findall(r"torch==([\d.]+)", guide))
 
 

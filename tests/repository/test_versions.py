@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.metadata import version
 
@@ -10,6 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from autograder import __version__
 from autograder.lessons import ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -41,3 +43,19 @@ def test_a_job_installs_the_lowest_and_the_highest_versions():
     assert f"-c requirements-lowest.txt \"torch=={LOWEST['torch']}+cpu\"" in steps["matrix.versions == 'lowest'"]
     assert "--upgrade-strategy eager" in steps["matrix.versions == 'highest'"]
     assert {each["versions"] for each in job["strategy"]["matrix"]["include"]} == {"lowest", "highest"}
+
+
+def test_the_course_has_one_version_and_the_changelog_a_heading_for_it():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    heading = re.search(r"^## (\S+), ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert heading is not None
+    assert {PROJECT["version"], cited["version"], heading[1], __version__} == {PROJECT["version"]}
+
+
+def test_the_page_names_the_lowest_versions_and_those_of_the_lock():
+    page = (ROOT / "docs" / "first_hour.md").read_text(encoding="utf-8")
+    lock = dict(re.findall(r"^([\w-]+)==([\w.]+)$", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE))
+    for row, versions in (("lowest", LOWEST), ("the lock", lock)):
+        cells = re.search(rf"^\| {row} \| 3\.11 \| (.*) \|$", page, re.MULTILINE)
+        assert cells is not None
+        assert cells[1].split(" | ") == [versions[name] for name in ("torch", "numpy", "nbgrader", "jupyterlab")]
