@@ -15,6 +15,7 @@ from typing import Any
 
 from ..base.errors import CourseError
 from ..base.verdicts import NO_CELL
+from ..lessons.first_cell import without_guard
 from .protocol.text import all_encodable, json_may_hold_a_half_pair
 from .submitted_file import SubmittedFile, collect
 
@@ -179,4 +180,5 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _normal(source: str) -> str:
-    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+    """Return a cell's text to compare: without spaces at the ends of lines, and without the guard of a first cell, of any version."""
+    return without_guard("\n".join(line.rstrip() for line in source.strip().splitlines()))

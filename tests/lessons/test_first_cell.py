@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.lessons import ROOT, find_day, lesson, release_notebook_path, syllabus
+from autograder.grading.grade import our_cells
+from autograder.lessons import ROOT, find_day, lesson, release_notebook_path, solved_notebook, syllabus
 from autograder.lessons.first_cell import GUARD, MESSAGE, with_guard, without_guard
 from autograder.notebook import workspace
+from autograder.sandbox.submission import read_submission
 
 DAYS = [day for day in syllabus() if day.ready]
 NOTEBOOKS = [*map(release_notebook_path, DAYS), ROOT / "course" / "start_here.ipynb"]
@@ -76,3 +78,17 @@ def test_the_day_is_recognized_with_the_guard_without_it_and_with_another_versio
     monkeypatch.chdir(tmp_path)
     cell = first_code(release_notebook_path(find_day("paging")))
     assert workspace.day_of_notebook({"_ih": ["", change(cell)]}) == find_day("paging")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_setup_cell_of_a_submission_is_never_the_students_own(change, tmp_path):
+    """Day 10's setup defines a class: run as a student's cell, it would replace the class that the course's functions raise."""
+    day = find_day("kv_cache")
+    notebook = solved_notebook(day)
+    setup = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    assert "class CacheFull" in setup.source
+    setup.source, setup.id = change(setup.source), "another"
+    path = tmp_path / "handed_in.ipynb"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    for ours in (our_cells(day), {"setup": lesson(day).setup}):
+        assert not any("class CacheFull" in cell.source for cell in read_submission(path, day.slug, ours).cells)
