@@ -196,7 +196,7 @@ def test_a_file_of_other_blocks_is_refused(tmp_path):
     with pytest.raises(ModelError, match="quantized engine"):
         weights.QuantizedModel(path, 8)
     path.write_bytes(struct.pack("<4s", b"none"))
-    with pytest.raises(ModelError, match="no GGUF"):
+    with pytest.raises(ModelError, match="not a GGUF"):
         weights.QuantizedModel(path, 8)
 
 
