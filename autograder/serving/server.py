@@ -15,7 +15,7 @@ import torch
 from course.kit.errors import ModelError
 from course.kit.serving import SamplingParams
 from course.kit.serving.access import Access
-from course.kit.serving.report import FailedOutput
+from course.kit.serving.core import FailedOutput
 from course.kit.serving.running import CannotListen, address, announce, open_port
 from course.kit.serving.running import serve as run
 from course.kit.serving.web import Parts, Served, Server

@@ -40,3 +40,15 @@ def measuring() -> Iterator[None]:
             f"This cell worked for {used:.1f} of {passed:.1f} seconds and waited for a processor the rest: other programs are busy."
             " Run it again when they have finished, before you believe its times."
         )
+
+
+@contextmanager
+def telling_load() -> Iterator[None]:
+    """Measure as `measuring` does, but keep torch's number of threads. Speeds on the ladder of tokens per second are measured this way.
+
+    Threads that wait for each other run a loop, which counts as work: the line comes later than in one thread.
+    """
+    threads = torch.get_num_threads()
+    with measuring():
+        torch.set_num_threads(threads)
+        yield

@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 
 from course.kit.serving import SamplingParams, TokenOutput
+from course.kit.serving.core import FailedOutput, Report
 from course.kit.serving.extras import Extras
-from course.kit.serving.report import FailedOutput, Report
 from solutions.engine.backend import Choice
 from solutions.engine.sampling import as_row, token_logprobs
 from solutions.engine.sequence import Request

@@ -16,8 +16,8 @@ import torch
 
 from course.kit import WeightsOnly
 from course.kit.serving import SamplingParams
+from course.kit.serving.core import FailedOutput
 from course.kit.serving.extras import Extras
-from course.kit.serving.report import FailedOutput
 from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 from solutions.serving import AsyncEngine

@@ -5,8 +5,7 @@ import time
 import torch
 
 from course.kit import threads
-from course.kit.busy import telling_load
-from course.kit.threads import measuring
+from course.kit.threads import measuring, telling_load
 
 
 def test_a_measurement_has_one_thread_and_puts_the_number_back():

@@ -18,7 +18,7 @@ import torch
 from course.kit import load_model, paths
 from course.kit.errors import ModelError
 from course.kit.serving import SamplingParams
-from course.kit.serving.report import Report
+from course.kit.serving.core import Report
 from solutions.engine.backend import choose
 from solutions.engine.core import EngineCore
 from solutions.engine.sequence import Request

@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from .core import Report
 from .extras import Extras
 from .messages import SamplingParams
 from .reading import Reading
-from .report import Report
 from .shapes import Piece
 
 

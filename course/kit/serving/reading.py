@@ -7,9 +7,9 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from .core import FailedOutput
 from .messages import TokenOutput
 from .metrics import Metrics
-from .report import FailedOutput
 from .shapes import Piece
 
 T = TypeVar("T")

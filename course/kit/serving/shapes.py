@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.tokenizer import Tokenizer
+from .core import Report
 from .messages import SamplingParams, TokenOutput
-from .report import Report
 
 UNKNOWN = math.nan
 """The log-probability of a prompt's first token, which follows nothing. JSON gets null."""

@@ -27,13 +27,12 @@ from starlette.types import Message, Receive, Scope, Send
 from ..models.tokenizer import Tokenizer
 from .access import ANYBODY, Access
 from .choices import Choices, Prompt, with_seed
-from .core import Core
+from .core import Core, Report
 from .endings import text_stream
 from .extras import Extras, read_extras
 from .messages import RequestError, SamplingParams
 from .metrics import CONTENT_TYPE, Metrics
 from .reading import ClientLeft, Reading, unless_client_leaves
-from .report import Report
 from .requests import (
     as_contract,
     asked,
