@@ -1,15 +1,17 @@
-"""Which file of `autograder` imports which: there is no way round in a circle."""
+"""The imports of `autograder` have no cycle; and parsing in several threads, where CPython counts one depth for all of them."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from autograder.base.imports import imported_files
+from autograder.base.parsing import parse
 from autograder.sandbox.confine.confine import WORKER_MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -91,3 +93,28 @@ def test_a_private_root_holds_every_file_that_the_worker_imports():
         needed += found - seen
         seen |= found
     assert sorted(seen) == sorted(names)
+
+
+def test_it_is_pythons_parser():
+    assert ast.dump(parse("x = [1]\n")) == ast.dump(ast.parse("x = [1]\n"))
+    with pytest.raises(SyntaxError):
+        parse("x = [")
+
+
+def test_eight_threads_parse_deep_code_at_once(monkeypatch):
+    inside, most = 0, 0
+
+    def stock(source, real=ast.parse):
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        try:
+            return real(source)
+        finally:
+            inside -= 1
+
+    monkeypatch.setattr(ast, "parse", stock)
+    sources = ["x = " + "[" * depth + "]" * depth for depth in range(10, 90)] * 20
+    with ThreadPoolExecutor(8) as pool:
+        assert len(list(pool.map(parse, sources))) == len(sources)
+    assert most == 1
