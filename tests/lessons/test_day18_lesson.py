@@ -305,7 +305,7 @@ def test_a_real_client_is_answered_token_by_token_and_a_closed_tab_frees_its_pla
     assert importlib.util.find_spec("uvicorn")
     said = run_cell(SERVER_CELL, capsys, cached=True)
     assert "The| capital| of| France| is| Paris|.|" in said
-    assert "{'prompt_tokens': 37, 'completion_tokens': 8, 'total_tokens': 45}" in said
+    assert "{'prompt_tokens': 37, 'completion_tokens': 8, 'total_tokens': 45, 'prompt_tokens_details': {'cached_tokens': 0}}" in said
     where = re.search(r"http://127\.0\.0\.1:(\d+) 200 text/event-stream", said)
     assert where is not None
     said = run_cell(TAB_CELL, capsys, before=(SERVER_CELL,), cached=True)
