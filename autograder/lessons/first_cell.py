@@ -31,3 +31,8 @@ def with_guard(source: str) -> str:
 def without_guard(source: str) -> str:
     """Return a cell's text without a guard, of this version of the course or of another one."""
     return _ANY_GUARD.sub("", source, count=1)
+
+
+def comparable(source: str) -> str:
+    """Return a cell's text to compare: without a guard, and without the blanks that a front end may add or drop."""
+    return without_guard("\n".join(line.rstrip() for line in source.strip().splitlines()))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..base.errors import CourseError
 from ..lessons import Day, lesson, syllabus
-from ..lessons.first_cell import without_guard
+from ..lessons.first_cell import comparable
 
 DEFINED = re.compile(r"^(?:async +)?(?:def|class) +(\w+)", re.MULTILINE)
 EXERCISE_CELL = "exercise-"
@@ -45,7 +45,7 @@ class Cells:
         """Handle IPython's pre_run_cell."""
         self.running = getattr(info, "cell_id", None) or ""
         if names := tuple(DEFINED.findall(info.raw_cell)):
-            self.runs[self.running or " ".join(names)] = Run(names, normal(info.raw_cell), time.time())
+            self.runs[self.running or " ".join(names)] = Run(names, comparable(info.raw_cell), time.time())
         self.before = {name: self.namespace().get(name) for name in self._concerned(info)}
 
     def ended(self, result: Any) -> None:
@@ -83,14 +83,14 @@ def day_of_cells(sources: Iterable[object]) -> Day | None:
 
     Return None if `sources` has neither.
     """
-    texts = [without_guard(normal(source)) for source in sources if isinstance(source, str)]
+    texts = [comparable(source) for source in sources if isinstance(source, str)]
     defined = {name for text in texts for name in DEFINED.findall(text)}
     setups: dict[str, Day] = {}
     counts: dict[Day, int] = {}
     with suppress(CourseError):
         for day in syllabus():
             if day.ready:
-                setups[normal(lesson(day).setup)] = day
+                setups[comparable(lesson(day).setup)] = day
                 counts[day] = sum(exercise.name in defined for exercise in lesson(day).exercises)
     if found := next((setups[text] for text in reversed(texts) if text in setups), None):
         return found
@@ -124,11 +124,6 @@ def listen(shell: Any) -> None:
 def runs() -> list[Run]:
     """Return the last run of each cell that defines functions or classes; [] outside a kernel."""
     return list(_listening.runs.values()) if _listening is not None else []
-
-
-def normal(source: str) -> str:
-    """Return a cell's text without the blanks that a front end may add or drop."""
-    return "\n".join(line.rstrip() for line in source.strip().splitlines())
 
 
 def trouble(exercise: str) -> str:

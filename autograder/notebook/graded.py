@@ -19,6 +19,7 @@ from ..base.verdicts import Verdict
 from ..base.wording import counted
 from ..checking.runner import load_checks
 from ..lessons import Day
+from ..lessons.first_cell import comparable
 from . import cells, render, workspace
 from .display import OutputArea, Table, sentences
 
@@ -117,7 +118,7 @@ def sources_in(path: Path) -> list[str]:
     try:
         found = json.loads(path.read_bytes())["cells"]
         texts = [cell["source"] for cell in found if cell["cell_type"] == "code"]
-        return [cells.normal(text if isinstance(text, str) else "".join(text)) for text in texts]
+        return [comparable(text if isinstance(text, str) else "".join(text)) for text in texts]
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return []
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..base.errors import CourseError
 from ..base.verdicts import NO_CELL
-from ..lessons.first_cell import without_guard
+from ..lessons.first_cell import comparable
 from .protocol.text import all_encodable, json_may_hold_a_half_pair
 from .submitted_file import SubmittedFile, collect
 
@@ -71,12 +71,12 @@ def submission_in(file: SubmittedFile, slug: str, ours: dict[str, str], exercise
     """
     notebook = notebook_in(file, slug)
     cells = _code_cells(notebook)
-    sources = set(map(_normal, ours.values()))
+    sources = set(map(comparable, ours.values()))
     found: list[Cell] = []
     homes: dict[str, str] = {}
     taken = {"setup"}  # the name of our own cell
     for number, (cell_id, role, source) in enumerate(cells, start=1):
-        if not source.strip() or _normal(source) in sources:
+        if not source.strip() or comparable(source) in sources:
             continue
         definitions = DEFINITION.findall(source)
         if cell_id in ours and role != "exercise" and not definitions:
@@ -101,7 +101,7 @@ def cell_notes(notebook: dict[str, Any], own: list[Cell], exercises: Iterable[st
         code = [(n, source) for n, cell, source in mine if cell.get("cell_type") == "code"]
         other = [(n, cell) for n, cell, _ in mine if cell.get("cell_type") != "code"]
         defining = [(n, source) for n, source in code if name in DEFINITION.findall(source)]
-        if len({_normal(source) for _, source in defining}) > 1:
+        if len({comparable(source) for _, source in defining}) > 1:
             places = ", ".join(str(n) for n, _ in defining[:-1])
             notes[name] = f"cells {places} and {defining[-1][0]} define {name}; the last one counts"
         elif not code and other:
@@ -177,8 +177,3 @@ def _code_cells(notebook: dict[str, Any]) -> list[tuple[str, str, str]]:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _normal(source: str) -> str:
-    """Return a cell's text to compare: without spaces at the ends of lines, and without the guard of a first cell, of any version."""
-    return without_guard("\n".join(line.rstrip() for line in source.strip().splitlines()))
