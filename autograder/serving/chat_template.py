@@ -18,6 +18,7 @@ from solutions.tokenizer import render_chat
 
 from ..base.errors import CourseError
 
+CONFIG = "tokenizer_config.json"
 RenderChat = Callable[[list[dict[str, str]]], str]
 
 
@@ -27,7 +28,7 @@ def renderer(model: str, tokenizer: Tokenizer) -> RenderChat:
     model: smollm2, tiny, or the path of a .gguf file or a folder. Raises CourseError for a template that cannot be read.
     """
     template = None if model in ("smollm2", "tiny") else find_template(Path(model).expanduser())
-    if template is None or template == _config(paths.SMOLLM2_TOKENIZER)["chat_template"]:
+    if template is None or template == json_object(paths.SMOLLM2_TOKENIZER / CONFIG)["chat_template"]:
         return render_chat
     return ChatTemplate(template, tokenizer)
 
@@ -39,15 +40,16 @@ def find_template(path: Path) -> str | None:
     elif (file := path / "chat_template.jinja").is_file():
         found = file.read_text(encoding="utf-8")
     else:
-        found = _config(path).get("chat_template")
+        found = json_object(path / CONFIG).get("chat_template")
         if isinstance(found, list):  # several, by name
             found = next((each.get("template") for each in found if isinstance(each, dict) and each.get("name") == "default"), None)
     return found if isinstance(found, str) and found else None
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def json_object(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file; an empty one if the file cannot be read or holds no object."""
     try:
-        found = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

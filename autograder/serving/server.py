@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import time
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from ..lessons import find_day, lesson
 from ..notebook.earlier import exercise_module
 from ..notebook.session import Session
 from ..notebook.workspace import notebook_path
-from .chat_template import RenderChat, renderer
+from .chat_template import RenderChat, json_object, renderer
 
 OWN = ("AsyncEngine", "TextStream", "parse_params", "sse_event", "send_events")
 """The parts of a student's own server. Each is used if its checks pass."""
@@ -150,13 +149,10 @@ def sampling_defaults(model: str) -> dict[str, float]:
     """
     if model == "smollm2":
         return SMOLLM2_DEFAULTS
-    try:
-        advice = json.loads((Path(model).expanduser() / "generation_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    advice = json_object(Path(model).expanduser() / "generation_config.json")
     valid: dict[str, Callable[[float], bool]] = {"temperature": lambda value: 0 <= value <= 2, "top_p": lambda value: 0 < value <= 1}
     found: dict[str, float] = {}
-    for name in valid.keys() & advice.keys() if isinstance(advice, dict) else ():
+    for name in valid.keys() & advice.keys():
         value = advice[name]
         if isinstance(value, int | float) and not isinstance(value, bool) and valid[name](value):
             found[name] = value
